@@ -1,0 +1,59 @@
+# Every target sets up what it needs; `make demo` and `make test` are the two that matter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+VLLM_VENV := .venv-vllm
+ARGS ?=
+
+.PHONY: help demo up test check lint test-vllm bench-gateway bench-overhead wheel clean setup setup-vllm system-deps
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(VLLM_VENV)/.ready: deploy/vllm/requirements-cpu.txt deploy/vllm/install-cpu.sh
+	PYTHON=$(PYTHON) deploy/vllm/install-cpu.sh $(VLLM_VENV)
+	touch $@
+
+setup: $(VENV)/.ready ## virtual environment with everything but vLLM
+setup-vllm: $(VLLM_VENV)/.ready ## second environment with a CPU vLLM and the plug-in
+
+system-deps: ## Debian packages for the browser and PostgreSQL tests (needs root)
+	deploy/ci/install-system-packages.sh
+
+demo: $(VENV)/.ready ## the main job on the simulator: plain FCFS against H-MAS
+	$(BIN)/python -m hmas.bench.demo $(ARGS)
+
+up: $(VENV)/.ready ## gateway, daemon, engine and console on this machine
+	$(BIN)/hmas up $(ARGS)
+
+test: $(VENV)/.ready ## all tests that need no vLLM
+	$(BIN)/python -m pytest -m 'not vllm' $(ARGS)
+
+check: $(VENV)/.ready lint test ## what CI runs: format, lint, types, imports, tests
+
+lint: $(VENV)/.ready ## format, lint, types and import arrows
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-vllm: $(VENV)/.ready $(VLLM_VENV)/.ready ## real vLLM on CPU with the plug-in
+	$(BIN)/python -m pytest -m vllm $(ARGS)
+
+bench-gateway: $(VENV)/.ready ## added latency and throughput of the gateway
+	$(BIN)/python -m hmas.bench.gateway $(ARGS)
+
+bench-overhead: $(VLLM_VENV)/.ready ## schedule() with and without the plug-in
+	$(VLLM_VENV)/bin/python -m hmas.bench.overhead $(ARGS)
+
+wheel: $(VENV)/.ready ## build the distribution
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:
+	rm -rf $(VENV) $(VLLM_VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
