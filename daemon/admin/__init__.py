@@ -1,0 +1,1 @@
+"""The admin API: FastAPI over a port that the daemon implements."""
