@@ -1,0 +1,1 @@
+"""Perception agent: what a request is, before it runs (paper 3.2)."""

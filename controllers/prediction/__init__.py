@@ -1,0 +1,1 @@
+"""Prediction agent: what a request will cost (paper 3.2)."""

@@ -1,0 +1,1 @@
+"""The data path: an OpenAI-compatible streaming proxy that tags what passes."""

@@ -1,0 +1,182 @@
+"""Settings of the gateway: frozen, unknown keys are errors."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+
+from hmas.engine.directive import StepModel
+from hmas.engine.features import TaskType
+
+Name = Annotated[str, Field(min_length=1, max_length=256)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class StepModelSettings(_Frozen):
+    """Coefficients of one engine step in ms, for predictions without a trained model."""
+
+    base_ms: Annotated[float, Field(ge=0)]
+    prefill_ms: Annotated[float, Field(ge=0)]
+    context_ms: Annotated[float, Field(ge=0)]
+    sequence_ms: Annotated[float, Field(ge=0)]
+    prefill_quadratic_ms: Annotated[float, Field(ge=0)] = 0.0
+
+    def step_model(self) -> StepModel:
+        return StepModel(**self.model_dump())
+
+
+class EngineTarget(_Frozen):
+    """One engine: any server that speaks the OpenAI API.
+
+    Attributes:
+        models: names it serves; empty: asked from its ``/v1/models``.
+        max_in_flight: requests it may hold at once, waiting ones included.
+        priority_scheduling: it runs with ``--scheduling-policy priority``, so ``priority`` may
+            be sent in the body (in vLLM's polarity); otherwise the field is taken out.
+        step_model: prior knowledge of its speed; None: learn from finished requests.
+    """
+
+    engine_id: Name = "engine0"
+    url: HttpUrl = HttpUrl("http://127.0.0.1:8000")
+    models: tuple[Name, ...] = ()
+    api_key: SecretStr | None = None
+    max_in_flight: Annotated[int, Field(ge=1)] = 5000
+    priority_scheduling: bool = False
+    step_model: StepModelSettings | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Without a trailing slash and without ``/v1``, which the gateway adds."""
+        return str(self.url).rstrip("/").removesuffix("/v1")
+
+
+class Tier(_Frozen):
+    """What a client may do, and the defaults of its requests.
+
+    Attributes:
+        weight: share under fair topologies.
+        priority: higher = more important; a client may ask for less, only a trusted one for more.
+        importance: default imp_r of Eq. 14, in [0.5, 1].
+        max_in_flight: requests at once; None: only the gateway's own bound.
+        trusted: its claims (tenant, priority, importance) are believed: another gateway or a
+            load generator, never an end user.
+        task_type, slo_ttft_ms, slo_tpot_ms: taken when the request itself does not say.
+        min_slo_ttft_ms, min_slo_tpot_ms: the strictest targets it may claim.
+    """
+
+    tenant: Name = "default"
+    weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    importance: Annotated[float, Field(ge=0.5, le=1)] = 0.75
+    max_in_flight: Annotated[int, Field(ge=1)] | None = None
+    trusted: bool = False
+    task_type: TaskType | None = None
+    slo_ttft_ms: Positive | None = None
+    slo_tpot_ms: Positive | None = None
+    min_slo_ttft_ms: Positive | None = None
+    min_slo_tpot_ms: Positive | None = None
+
+
+class ApiKey(Tier):
+    """A client's key; several keys may share one tenant (then also its in-flight limit)."""
+
+    key: SecretStr
+
+    @field_validator("key")
+    @classmethod
+    def _usable(cls, key: SecretStr) -> SecretStr:
+        text = key.get_secret_value()
+        if len(text) < 8 or not text.isascii() or any(c.isspace() for c in text):
+            raise ValueError("a key needs at least 8 ASCII characters and no white space")
+        return key
+
+
+class GatewaySettings(_Frozen):
+    """Everything the gateway can be told.
+
+    Attributes:
+        workers: processes that share the port (SO_REUSEPORT).
+        max_in_flight: requests in the gateway at once, over all workers; beyond: 429.
+        queue_ttl_s: how long a request that engines refuse with 503 is offered again.
+        max_requeued: requests that may wait that way at once, per worker.
+        read_timeout_s: longest silence of an engine in the middle of an answer.
+        tagging_budget_ms: perception's share of a request's latency.
+    """
+
+    gateway_id: Name = "gateway0"
+    host: Name = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8001
+    workers: Annotated[int, Field(ge=1, le=256)] = 1
+    engines: Annotated[tuple[EngineTarget, ...], Field(min_length=1)] = (EngineTarget(),)
+    keys: tuple[ApiKey, ...] = ()
+    anonymous: Tier = Tier()
+    max_in_flight: Annotated[int, Field(ge=1)] = 5000
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
+    max_buffered_bytes: Annotated[int, Field(ge=1024)] = 16 * 1024 * 1024
+    connect_timeout_s: Positive = 2.0
+    read_timeout_s: Positive = 600.0
+    queue_ttl_s: Positive = 60.0
+    max_requeued: Annotated[int, Field(ge=0)] = 1000
+    retry_after_cap_s: Annotated[int, Field(ge=1, le=3600)] = 30
+    health_interval_s: Positive = 2.0
+    health_timeout_s: Positive = 2.0
+    drain_timeout_s: Annotated[float, Field(ge=0)] = 30.0
+    tagging_budget_ms: Positive = 2.0
+    events_flush_s: Positive = 0.05
+    max_buffered_events: Annotated[int, Field(ge=1)] = 20_000
+    events_endpoint: str | None = None
+    notices_endpoint: str | None = None
+    curve_dir: Path | None = None
+    access_log: bool = True
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _refuse_repeats("engines: engine_id", (engine.engine_id for engine in self.engines))
+        _refuse_repeats("keys: key", (key.key.get_secret_value() for key in self.keys), secret=True)
+        if not self.keys and not is_loopback(self.host):
+            raise ValueError(
+                f"host {self.host!r} is reachable from other machines, but no keys are"
+                " configured: add gateway.keys, or bind to 127.0.0.1"
+            )
+        return self
+
+    def runtime_endpoints(self, runtime_dir: Path) -> tuple[str, str]:
+        """Where events go and where notices come from."""
+        return (
+            self.events_endpoint or f"ipc://{runtime_dir}/gateway-events",
+            self.notices_endpoint or f"ipc://{runtime_dir}/notices",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach ``host`` (an unknown name counts as reachable)."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_repeats(field: str, values: Iterable[str], *, secret: bool = False) -> None:
+    repeated = sorted(value for value, count in Counter(values).items() if count > 1)
+    if repeated:
+        shown = "the same value" if secret else ", ".join(repeated)
+        raise ValueError(f"{field} must be unique, given twice: {shown}")
