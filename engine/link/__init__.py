@@ -1,0 +1,1 @@
+"""The engine's end of the control link: directives in, events out."""
