@@ -19,8 +19,8 @@ class WireError(ValueError):
 
 
 _encoder = msgspec.json.Encoder()
-_request_decoder = msgspec.json.Decoder(ControlRequest)
-_reply_decoder = msgspec.json.Decoder(ControlReply)
+_request_decoder: msgspec.json.Decoder[ControlRequest] = msgspec.json.Decoder(ControlRequest)
+_reply_decoder: msgspec.json.Decoder[ControlReply] = msgspec.json.Decoder(ControlReply)
 _batch_decoder = msgspec.json.Decoder(EventBatch)
 _notice_decoder = msgspec.json.Decoder(ControlNotice)
 

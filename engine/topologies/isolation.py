@@ -1,0 +1,92 @@
+"""Predictive isolation: latency-sensitive requests apart from throughput-oriented ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import ClassVar
+
+from hmas.engine.directive import Hints
+from hmas.engine.topologies.base import AGING, HintSpec, OnTimeFirst, Topology
+from hmas.engine.topologies.queued import LazyHeap, QueuedRequest
+
+_RECENT = 512
+_WARM = 16
+
+
+def urgency(request: QueuedRequest) -> float:
+    """S_r of the paper's Eq. 5 without V_sys, which shifts all keys alike."""
+    return request.features.slack_s(0.0)
+
+
+class TwoLane(Topology):
+    """A fast and a slow lane, split on T_tot, each ordered by urgency S_r (paper 3.5).
+
+    Of each ``gate_period`` admissions the fast lane gets ``fast_share``, the slow lane the
+    rest; an empty lane passes its turn on. With ``split_s`` 0 the split follows the median
+    T_tot of the last 512 requests. O(log n).
+
+    Starvation bound, besides aging: the slow lane gets at least one of each ``gate_period``
+    admissions while it holds requests.
+    """
+
+    name = "two_lane"
+    fights = "long requests that block short ones (sustained head-of-line blocking)"
+    HINTS: ClassVar[Mapping[str, HintSpec]] = {
+        "aging_every": AGING,
+        "gate_period": HintSpec(10, 2, 100, "admissions in one turn of the gate"),
+        "fast_share": HintSpec(0.7, 0.1, 0.9, "share of the gate's turn for the fast lane"),
+        "split_s": HintSpec(0, 0, 3600, "T_tot in seconds that parts the lanes; 0: follow the mix"),
+    }
+
+    def __init__(self, hints: Hints | None = None) -> None:
+        super().__init__(hints)
+        self._fast = OnTimeFirst(LazyHeap(urgency))
+        self._slow = OnTimeFirst(LazyHeap(urgency))
+        self._containers += [self._fast, self._slow]
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._split_s = self.hints["split_s"]
+        period = int(self.hints["gate_period"])
+        self._gate_period = period
+        self._fast_turns = min(period - 1, max(1, round(period * self.hints["fast_share"])))
+        self._gate = 0
+        self._until_split = 0
+
+    def _insert(self, request: QueuedRequest, now_s: float) -> None:
+        service_s = request.features.service_time_s
+        self._learn_split([service_s])
+        (self._fast if service_s <= self._split_s else self._slow).push(request)
+
+    def _insert_many(self, requests: Sequence[QueuedRequest], now_s: float) -> None:
+        services = [request.features.service_time_s for request in requests]
+        self._learn_split(services)
+        pairs = list(zip(services, requests, strict=True))
+        self._fast.load([request for service, request in pairs if service <= self._split_s])
+        self._slow.load([request for service, request in pairs if service > self._split_s])
+
+    def _next(self, now_s: float) -> QueuedRequest | None:
+        first, second = self._lanes()
+        return first.first(now_s) or second.first(now_s)
+
+    def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
+        first, second = self._lanes()
+        return chain(first.walk(now_s), second.walk(now_s))
+
+    def _served(self, request: QueuedRequest) -> None:
+        self._gate = (self._gate + 1) % self._gate_period
+
+    def _lanes(self) -> tuple[OnTimeFirst, OnTimeFirst]:
+        if self._gate < self._fast_turns:
+            return self._fast, self._slow
+        return self._slow, self._fast
+
+    def _learn_split(self, services: Sequence[float]) -> None:
+        """Follow the mix; sorting the window once per 64 insertions keeps it cheap."""
+        self._recent.extend(services[-_RECENT:])
+        self._until_split -= len(services)
+        if self.hints["split_s"] or (self._until_split > 0 and len(self._recent) > _WARM):
+            return
+        self._until_split = 64
+        ranked = sorted(self._recent)
+        self._split_s = ranked[len(ranked) // 2] if ranked else 0.0
