@@ -1,0 +1,270 @@
+"""Settings of the controllers: frozen, documented defaults, validated by name.
+
+Stdlib dataclasses so that the controllers need no pydantic; ``__pydantic_config__`` makes
+unknown keys errors where a settings file embeds them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hmas.controllers.checks import require, require_above, require_less
+
+_STRICT = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewConfig:
+    """Windows of the QoS agent, in seconds."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    state_window_s: float = 2.0
+    """Engine signals of V_short: queue, KV, busy, fill, steps."""
+    latency_window_s: float = 10.0
+    """Request signals of V_short: latencies, violations, rates."""
+    long_window_s: float = 10.0
+    """One V_long."""
+    stale_after_s: float = 5.0
+    """A busy engine that sends nothing for this long is not measured any more."""
+    min_samples: int = 20
+    """Fewer requests than this say nothing about a rate or a tail."""
+
+    def __post_init__(self) -> None:
+        require_above("views.state_window_s", self.state_window_s, 0)
+        require_above("views.latency_window_s", self.latency_window_s, 0)
+        require_above("views.long_window_s", self.long_window_s, 0)
+        require_above("views.stale_after_s", self.stale_after_s, 0)
+        require("views.min_samples", self.min_samples, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationConfig:
+    """Conformal length bound (paper Eq. 4)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    epsilon: float = 0.1
+    """Share of requests that may outgrow their bound."""
+    window: int = 500
+    """Newest errors kept per length bucket."""
+    min_bucket: int = 50
+    """A bucket with fewer errors uses those of all buckets."""
+
+    def __post_init__(self) -> None:
+        require("calibration.epsilon", self.epsilon, 0.001, 0.5)
+        require("calibration.window", self.window, 20, 100_000)
+        require("calibration.min_bucket", self.min_bucket, 1, self.window)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFitConfig:
+    """Online fit of the step-time model."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    memory_steps: int = 2000
+    """Observations after which an old one weighs 1/e."""
+    min_observations: int = 40
+    """Observations before the model may be used."""
+    max_error: float = 0.25
+    """Mean relative error above which the model is withdrawn."""
+    ridge: float = 5.0
+    """Weight of the prior, in observations per coefficient."""
+    refit_every_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        require("step_fit.memory_steps", self.memory_steps, 10)
+        require("step_fit.min_observations", self.min_observations, 5)
+        require_above("step_fit.max_error", self.max_error, 0)
+        require("step_fit.ridge", self.ridge, 0)
+        require("step_fit.refit_every_s", self.refit_every_s, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateraConfig:
+    """Two-layer regulation (paper 3.4.2, Algorithm 2). Gains are per second."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    enabled: bool = True
+    """False freezes the controls at their widest, the fence included."""
+    fence: bool = True
+    u_low: float = 0.7
+    u_high: float = 0.95
+    """Band of the TPOT utilisation u_t."""
+    dead_band: float = 0.03
+    """Errors below this move nothing."""
+    violation_band: float = 0.05
+    """Violation rates up to this are left alone."""
+    budget_gain: float = 0.4
+    """eta_B: relative change of B_token per second and unit of error."""
+    n_run_gain: float = 0.1
+    """eta_N: relative change of N_run per second and unit of averaged error."""
+    averaging_s: float = 5.0
+    """Window W of the outer loop's error."""
+    min_token_budget: int = 256
+    min_n_run: int = 4
+    levels: int = 32
+    """Steps into which each control's range is quantised."""
+    preemption_band: float = 0.05
+    """Preemptions per completion up to which the KV cache is not overcommitted."""
+    kv_margin: float = 0.02
+    """delta_frag: share of the KV cache that admission leaves free."""
+    kv_target: float = 0.9
+    """KV use below which a fence that holds requests back is relaxed."""
+    tpot_guard: float = 0.9
+    """Share of the tightest running TPOT target that one step may take."""
+
+    def __post_init__(self) -> None:
+        require_above("statera.u_low", self.u_low, 0)
+        require_less("statera.u_low", self.u_low, "statera.u_high", self.u_high)
+        require("statera.dead_band", self.dead_band, 0, 1)
+        require("statera.violation_band", self.violation_band, 0, 1)
+        require_above("statera.budget_gain", self.budget_gain, 0)
+        require_above("statera.n_run_gain", self.n_run_gain, 0)
+        require_above("statera.averaging_s", self.averaging_s, 0)
+        require("statera.min_token_budget", self.min_token_budget, 1)
+        require("statera.min_n_run", self.min_n_run, 1)
+        require("statera.levels", self.levels, 4, 1024)
+        require("statera.preemption_band", self.preemption_band, 0)
+        require("statera.kv_margin", self.kv_margin, 0, 0.9)
+        require("statera.kv_target", self.kv_target, 0.1, 1)
+        require("statera.tpot_guard", self.tpot_guard, 0.1, 10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesConfig:
+    """Thresholds of the rule-based meta-controller (paper C.2)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    violation_band: float = 0.05
+    """Violation rates up to this leave the topology alone."""
+    hol_index: float = 0.5
+    high_variation: float = 1.5
+    """CV of the predicted work above which lengths count as highly variable."""
+    fairness: float = 0.7
+    """Jain index below which sharing counts as unfair."""
+    unfair_windows: int = 3
+    """Unfair windows in a row that make it persistent."""
+    unknown_share: float = 0.5
+    """Share of untagged requests above which lengths and deadlines are not trusted."""
+    hysteresis: float = 0.2
+    """Relative margin by which another pattern must exceed its threshold to replace the
+    topology that already fights one."""
+
+    def __post_init__(self) -> None:
+        require("rules.violation_band", self.violation_band, 0, 1)
+        require("rules.hol_index", self.hol_index, 0, 1)
+        require("rules.high_variation", self.high_variation, 0)
+        require("rules.fairness", self.fairness, 0, 1)
+        require("rules.unfair_windows", self.unfair_windows, 1)
+        require("rules.unknown_share", self.unknown_share, 0, 1)
+        require("rules.hysteresis", self.hysteresis, 0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BypassConfig:
+    """When the engine falls back to plain FCFS, and for how long (paper C.2)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    enabled: bool = True
+    violation_enter: float = 0.98
+    violation_exit: float = 0.8
+    preemptions_enter: float = 2.0
+    """Preemptions per completed request."""
+    preemptions_exit: float = 0.5
+    stuck_after_s: float = 5.0
+    """Requests wait, none runs: our own controls strangle the engine."""
+    confirm_s: float = 15.0
+    """How long a condition (other than stuck) must hold."""
+    min_stay_s: float = 30.0
+    max_stay_s: float = 120.0
+    """After this a bypass is tried to be left even though its condition holds."""
+
+    def __post_init__(self) -> None:
+        require("bypass.violation_enter", self.violation_enter, 0, 1)
+        require_less(
+            "bypass.violation_exit", self.violation_exit, "violation_enter", self.violation_enter
+        )
+        require_less(
+            "bypass.preemptions_exit",
+            self.preemptions_exit,
+            "preemptions_enter",
+            self.preemptions_enter,
+        )
+        require_above("bypass.stuck_after_s", self.stuck_after_s, 0)
+        require("bypass.confirm_s", self.confirm_s, 0)
+        require("bypass.min_stay_s", self.min_stay_s, 0)
+        require("bypass.max_stay_s", self.max_stay_s, self.min_stay_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackConfig:
+    """Guard window after a topology switch (paper Eq. 12)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    enabled: bool = True
+    rho: float = 1.5
+    min_rise: float = 0.05
+    """Absolute rise of nu below which a relative one means nothing."""
+    min_samples: int = 30
+    window_s: float = 30.0
+    confirm_s: float = 3.0
+    """How long Eq. 12 must hold without a break."""
+    max_window_s: float = 120.0
+    """An inconclusive window is extended up to this."""
+    cool_down_s: float = 60.0
+    """No switch for this long after a rollback."""
+    quarantine_s: float = 600.0
+    """A failed topology is refused for this long, doubled for each further failure."""
+    max_quarantine_s: float = 7200.0
+
+    def __post_init__(self) -> None:
+        require_above("rollback.rho", self.rho, 1)
+        require("rollback.min_rise", self.min_rise, 0, 1)
+        require("rollback.min_samples", self.min_samples, 1)
+        require_above("rollback.window_s", self.window_s, 0)
+        require("rollback.confirm_s", self.confirm_s, 0)
+        require("rollback.max_window_s", self.max_window_s, self.window_s)
+        require("rollback.cool_down_s", self.cool_down_s, 0)
+        require("rollback.quarantine_s", self.quarantine_s, 0)
+        require("rollback.max_quarantine_s", self.max_quarantine_s, self.quarantine_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlConfig:
+    """All settings of one engine's controllers."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    cycle_s: float = 0.25
+    """Fast loop."""
+    meta_s: float = 60.0
+    """Slow loop, Delta T_meta."""
+    first_meta_s: float = 20.0
+    """The slow loop's first turn after a cold start."""
+    ttl_s: float = 5.0
+    """Lease of a directive."""
+    initial_topology: str = "fcfs"
+    refused_retry_s: float = 30.0
+    """A directive that an engine refused is not repeated for this long."""
+    views: ViewConfig = field(default_factory=ViewConfig)
+    calibration: CalibrationConfig = field(default_factory=CalibrationConfig)
+    step_fit: StepFitConfig = field(default_factory=StepFitConfig)
+    statera: StateraConfig = field(default_factory=StateraConfig)
+    rules: RulesConfig = field(default_factory=RulesConfig)
+    bypass: BypassConfig = field(default_factory=BypassConfig)
+    rollback: RollbackConfig = field(default_factory=RollbackConfig)
+
+    def __post_init__(self) -> None:
+        require_above("cycle_s", self.cycle_s, 0)
+        require("meta_s", self.meta_s, self.views.long_window_s)
+        require_above("first_meta_s", self.first_meta_s, 0)
+        require_above("ttl_s", self.ttl_s, 0)
+        require_less("cycle_s", self.cycle_s, "ttl_s", self.ttl_s)
+        require("refused_retry_s", self.refused_retry_s, 0)
