@@ -30,8 +30,8 @@ def window(
     """
     if not requests:
         raise ValueError("nothing to replay: the trace is empty")
-    _require_positive("rps", rps)
-    _require_positive("duration", duration_s)
+    require_positive("rps", rps)
+    require_positive("duration", duration_s)
     if rps is None:
         return _cut(requests, duration_s)
     count = len(requests) if duration_s is None else max(1, round(rps * duration_s))
@@ -53,7 +53,8 @@ def _cut(requests: Sequence[TraceRequest], duration_s: float | None) -> list[Tra
 def period_s(requests: Sequence[TraceRequest]) -> float:
     """Seconds after which a trace repeats: its span and one mean gap, never zero."""
     span_s = requests[-1].arrival_s
-    return span_s * len(requests) / (len(requests) - 1) if span_s > 0 else 1.0
+    gaps = len(requests) - 1
+    return span_s + (span_s / gaps if gaps and span_s > 0 else 1.0)
 
 
 def _looped(requests: Sequence[TraceRequest], count: int) -> list[TraceRequest]:
@@ -66,6 +67,7 @@ def _looped(requests: Sequence[TraceRequest], count: int) -> list[TraceRequest]:
     return looped
 
 
-def _require_positive(name: str, value: float | None) -> None:
+def require_positive(name: str, value: float | None) -> None:
+    """Raises :class:`ValueError` unless ``value`` is None or a positive finite number."""
     if value is not None and not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a positive number, not {value}")

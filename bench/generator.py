@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hmas.bench.arrivals import mix
+from hmas.bench.arrivals import mix, require_positive
 from hmas.bench.traces import TraceRequest
 
 Floats = NDArray[np.float64]
@@ -62,6 +62,8 @@ def fitted() -> FittedWorkload:
 
 def generate(wanted: AzureLike) -> list[TraceRequest]:
     """Requests within ``[0, duration_s)`` in order of arrival; same seed, same requests."""
+    require_positive("rps", wanted.rps)
+    require_positive("duration", wanted.duration_s)
     numbers = fitted()
     unknown = [name for name in wanted.services if name not in numbers.services]
     if unknown or not wanted.services:
@@ -130,4 +132,5 @@ def sample_tokens(
     """Inverse transform of a quantile table, linear in the logarithm of the length."""
     percents, tokens = np.asarray(table).T
     drawn = np.interp(random.uniform(0.0, 100.0, count), percents, np.log(tokens))
-    return np.maximum(1, np.rint(np.exp(drawn))).astype(np.int64)
+    rounded: NDArray[np.int64] = np.rint(np.exp(drawn)).astype(np.int64)
+    return rounded.clip(min=1)

@@ -66,7 +66,7 @@ class RequestResult:
         allowed_ms = self.slo_ttft_ms + self.output_tokens * self.slo_tpot_ms
         if taken_ms <= allowed_ms:
             return value
-        return value * (allowed_ms / taken_ms) ** LATENCY_EXPONENT
+        return value * math.pow(allowed_ms / taken_ms, LATENCY_EXPONENT)
 
 
 def from_event(event: RequestFinished) -> RequestResult:

@@ -124,7 +124,8 @@ def _features(
 def tenant_shares() -> Floats:
     """Zipf shares, the first tenant the largest."""
     shares: Floats = 1.0 / np.arange(1, TENANTS + 1)
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 def sample_tasks(requests: Sequence[TraceRequest], random: np.random.Generator) -> list[TaskType]:
@@ -145,5 +146,5 @@ def task_posterior(requests: Sequence[TraceRequest]) -> Floats:
     is_code = np.asarray([shape.task is TaskType.CODE_GENERATION for shape in SHAPES])
     from_code = np.asarray(["code" in request.source.lower() for request in requests])
     weight[np.ix_(from_code, is_code)] *= CODE_FACTOR
-    total = weight.sum(axis=1, keepdims=True)
-    return weight / total
+    weight /= weight.sum(axis=1, keepdims=True)
+    return weight
