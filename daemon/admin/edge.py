@@ -69,7 +69,8 @@ async def read_body(receive: Receive) -> bytes | None:
     body = b""
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        part: bytes = message.get("body", b"")
+        body += part
         if len(body) > MAX_BODY_BYTES:
             return None
         if message["type"] == "http.disconnect" or not message.get("more_body", False):
