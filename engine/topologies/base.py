@@ -112,8 +112,8 @@ class Topology(ABC):
         return self._selected
 
     def pop(self, now_s: float) -> QueuedRequest:
-        """Take what :meth:`peek` showed last. Raises IndexError when nothing waits."""
-        request = self._selected or self.peek(now_s)
+        """Take what :meth:`peek` shows at this moment. Raises IndexError when nothing waits."""
+        request = self.peek(now_s)
         if request is None:
             raise IndexError(f"pop from an empty {self.name} topology")
         self.take(request)

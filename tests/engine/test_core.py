@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import pytest
+
+from hmas.engine.core import DOUBT_HOLD_S
+from hmas.engine.directive import UNBOUNDED, Controls, StepModel
+from hmas.engine.topologies import topology_names
+from tests.engine.support import LIMITS, core, directive, features, names, queued
+
+
+def test_a_fresh_core_is_plain_fcfs_without_bounds() -> None:
+    made = core()
+    assert made.topology.name == "fcfs"
+    assert made.begin_step(0.0, running=0, decodes=0, context_tokens=0) == (64, 2048)
+    assert not made.bypass
+    assert made.describe().active is None
+
+
+def test_a_directive_is_applied_at_once_and_acked() -> None:
+    made = core()
+    reply = made.apply(directive(7, "edf", controls=Controls(n_run=4, token_budget=64)), 0.0)
+    assert (reply.accepted, reply.active_version, reply.topology) == (True, 7, "edf")
+    assert made.begin_step(0.0, 2, 2, 0) == (4, 64)
+
+
+def test_a_refused_directive_changes_nothing() -> None:
+    made = core()
+    made.apply(directive(1, "sjf", controls=Controls(n_run=8)), 0.0)
+    before = (made.topology, made.controls, made.directive)
+    for bad in (
+        directive(2, "magic"),
+        directive(2, "edf", controls=Controls(n_run=1000)),
+        directive(2, "two_lane", hints={"gate_period": 0}),
+    ):
+        reply = made.apply(bad, 0.0)
+        assert not reply.accepted
+        assert reply.reason
+        assert reply.active_version == 1
+    assert before == (made.topology, made.controls, made.directive)
+
+
+def test_a_directive_for_another_engine_is_refused() -> None:
+    other = core()
+    other.identity = other.identity._replace(engine_id="other")
+    reply = other.apply(directive(1, "edf"), 0.0)
+    assert not reply.accepted
+    assert "'e'" in reply.reason
+
+
+def test_a_stale_version_is_acked_with_the_active_one() -> None:
+    made = core()
+    made.apply(directive(5, "edf"), 0.0)
+    reply = made.apply(directive(4, "sjf"), 0.0)
+    assert (reply.accepted, reply.active_version, reply.topology) == (True, 5, "edf")
+
+
+def test_a_lost_lease_ends_in_bypass_and_its_renewal_ends_that() -> None:
+    made = core()
+    active = directive(1, "edf", controls=Controls(n_run=2))
+    made.apply(active, 0.0)
+    made.begin_step(4.9, 0, 0, 0)
+    assert not made.bypass
+    made.apply(active, 4.9)
+    made.begin_step(9.8, 0, 0, 0)
+    assert not made.bypass
+    assert made.begin_step(10.0, 0, 0, 0) == (64, 2048)
+    assert made.bypass
+    assert made.lease_expired
+    assert made.topology.name == "fcfs"
+    assert made.apply(active, 11.0).topology == "edf"
+    assert not made.bypass
+    assert made.begin_step(11.0, 0, 0, 0).n_run == 2
+
+
+def test_a_stale_version_does_not_renew_the_lease() -> None:
+    made = core()
+    made.apply(directive(2, "edf"), 0.0)
+    made.apply(directive(1, "edf"), 4.0)
+    assert made.check_lease(5.1)
+
+
+def test_bypass_is_fcfs_without_bounds() -> None:
+    made = core()
+    made.apply(directive(1, "edf", controls=Controls(n_run=1), bypass=True), 0.0)
+    assert made.topology.name == "fcfs"
+    assert made.controls is UNBOUNDED
+    assert made.bypass
+
+
+def test_a_doubt_keeps_stock_order_for_a_while() -> None:
+    made = core()
+    made.apply(directive(1, "edf"), 0.0)
+    made.add(queued(), 0.0)
+    made.fall_back("queue lost count", 10.0)
+    assert made.topology.name == "fcfs"
+    assert len(made) == 1
+    refused = made.apply(directive(2, "sjf"), 11.0)
+    assert "queue lost count" in refused.reason
+    assert made.describe().doubt == "queue lost count"
+    assert made.apply(directive(3, "sjf"), 11.0 + DOUBT_HOLD_S).accepted
+    assert not made.bypass
+
+
+@pytest.mark.parametrize("name", topology_names())
+def test_a_swap_keeps_everyone_and_those_given_back_stay_first(name: str) -> None:
+    made = core()
+    waiting = [queued(f"r{i}", slo_ttft_ms=1000 + i, prompt_tokens=i + 1) for i in range(30)]
+    for request in waiting:
+        made.add(request, 0.0)
+    runner = made.head(0.0)
+    assert runner is not None
+    made.start(runner)
+    made.requeue(runner)
+    made.swap(name, {}, 0.0)
+    ordered = list(made.waiting(0.0))
+    assert ordered[0] is runner
+    assert set(ordered) == set(waiting)
+
+
+def test_swapping_there_and_back_restores_the_order_of_arrival() -> None:
+    made = core()
+    for index in range(20):
+        made.add(queued(f"r{index}", slo_ttft_ms=2000 - index), 0.0)
+    for name in ("edf", "two_lane", "wfq", "sjf", "fcfs"):
+        made.swap(name, {}, 0.0)
+    assert names(made.waiting(0.0)) == [f"r{i}" for i in range(20)]
+    assert made.swaps == 5
+
+
+def test_the_same_topology_again_is_no_swap() -> None:
+    made = core()
+    made.apply(directive(1, "edf"), 0.0)
+    made.apply(directive(2, "edf", controls=Controls(n_run=3)), 0.0)
+    assert made.swaps == 1
+    made.apply(directive(3, "edf", hints={"first_token": 1}), 0.0)
+    assert made.swaps == 2
+
+
+def test_a_blocked_head_is_passed_a_bounded_number_of_times_and_then_runs_alone() -> None:
+    made = core()
+    made.apply(directive(1, "fcfs", controls=Controls(fence={0: 0}, kv_margin=0.9)), 0.0)
+    small = {"prompt_tokens": 16, "predicted_output_tokens": 16}
+    first = queued("first", **small)
+    made.add(first, 0.0)
+    made.start(first)
+    huge = queued("huge", prompt_tokens=3000, predicted_output_tokens=1000)
+    made.add(huge, 0.0)
+    passed = 0
+    for index in range(100):
+        made.add(queued(f"s{index}", **small), 0.0)
+    while (request := made.head(0.0)) is not None:
+        assert request is not huge
+        made.start(request)
+        made.remove(request)
+        passed += 1
+    assert passed == 16
+    made.remove(first)
+    assert made.head(0.0) is huge
+
+
+def test_running_requests_are_counted_once() -> None:
+    made = core()
+    request = queued()
+    made.add(request, 0.0)
+    made.start(request)
+    assert (made.running, len(made)) == (1, 0)
+    made.requeue(request)
+    assert (made.running, len(made)) == (0, 1)
+    assert made.remove(request)
+    assert not made.remove(request)
+    assert made.fence.booked_blocks == 0
+
+
+def test_lateness_counts_the_prefill_still_to_do() -> None:
+    made = core()
+    model = StepModel(base_ms=10, prefill_ms=1, context_ms=0, sequence_ms=0)
+    made.apply(directive(1, "edf", controls=Controls(step_model=model)), 0.0)
+    request = made.queued(features(prompt_tokens=490, slo_ttft_ms=1000))
+    assert request.late_at_s == pytest.approx(0.5)
+
+
+def test_the_description_tells_what_the_engine_is() -> None:
+    description = core().describe()
+    assert description.limits == LIMITS
+    assert description.topologies == list(topology_names())
