@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from hmas.daemon.admin.memory_engine import HISTORY, MemoryEngine
 from hmas.daemon.admin.memory_overrides import OverrideBook
+from hmas.daemon.admin.pool import topology_pool
 from hmas.daemon.admin.port import PageQuery, UnknownThingError, ViewQuery
 from hmas.daemon.wire import (
     AuditOut,
@@ -22,7 +23,6 @@ from hmas.daemon.wire import (
     FleetStatus,
     GuardEventOut,
     HealthOut,
-    HintOut,
     LinkHealth,
     LlmHealth,
     LoopHealth,
@@ -37,27 +37,6 @@ from hmas.daemon.wire import (
     ViewSeries,
 )
 from hmas.engine.clock import Clock
-
-POOL = (
-    TopologyOut(name="fcfs", group="baseline", fights="nothing: first come, first served"),
-    TopologyOut(name="edf", group="deadline", fights="deadline misses"),
-    TopologyOut(name="sjf", group="duration", fights="waiting behind long requests"),
-    TopologyOut(
-        name="two_lane",
-        group="isolation",
-        fights="long prompts that block short ones",
-        hints=(
-            HintOut(
-                name="fast_share",
-                minimum=0.1,
-                maximum=0.9,
-                default=0.7,
-                description="share of admissions for the fast lane",
-            ),
-        ),
-    ),
-    TopologyOut(name="wfq", group="fairness", fights="one tenant that takes it all"),
-)
 
 
 class _Row(Protocol):
@@ -187,7 +166,7 @@ class MemoryPort:
         )
 
     def topologies(self) -> list[TopologyOut]:
-        return list(POOL)
+        return topology_pool()
 
     def metrics(self) -> bytes:
         lines = ["# HELP hmas_engines Engines known to the daemon.", "# TYPE hmas_engines gauge"]

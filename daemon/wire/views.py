@@ -31,8 +31,16 @@ class ViewPoint(Answer):
     goodput_rate: Share | None = None
     ttft_violation_rate: Share | None = None
     tpot_violation_rate: Share | None = None
-    preemptions: int | None = None
-    shed: int | None = None
+    violation_rate: Share | None = Field(None, description="missed TTFT or TPOT")
+    goodput_per_s: float | None = None
+    tokens_per_s: float | None = None
+    preemptions_per_s: float | None = None
+    sheds_per_s: float | None = None
+    tpot_utilisation: float | None = Field(
+        None, description="step interval over the tight TPOT target; above 1 is too slow"
+    )
+    coverage: Share | None = Field(None, description="of the conformal length bound, lately")
+    signal_age_s: float | None = Field(None, description="since the engine's last event")
     n_run: int | None = Field(None, description="N_run in force; None is unbounded")
     token_budget: int | None = Field(None, description="B_token in force; None is unbounded")
     topology: str | None = None
