@@ -57,8 +57,8 @@ class OverrideKind(StrEnum):
     BYPASS_SWITCH = "bypass_switch"
 
 
-class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Common to all records; ``time_field`` is the time that retention looks at."""
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all records; ``time_field`` names the time that lists and retention go by."""
 
     record_kind: ClassVar[str]
     key_fields: ClassVar[tuple[str, ...]]
@@ -77,7 +77,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
         return float(getattr(self, self.time_field))
 
 
-class ViewRecord(_Record, frozen=True, kw_only=True):
+class ViewRecord(Record, frozen=True, kw_only=True):
     """One V_short or V_long of one engine, or a minute of rolled-up short views."""
 
     record_kind: ClassVar[str] = "view"
@@ -89,7 +89,7 @@ class ViewRecord(_Record, frozen=True, kw_only=True):
     payload: Payload = {}
 
 
-class DecisionRecord(_Record, frozen=True, kw_only=True):
+class DecisionRecord(Record, frozen=True, kw_only=True):
     """What a meta-controller proposed, why, from which inputs, and what became of it.
 
     ``outcome`` is ``accepted``, ``refused``, ``held`` or another word of the controllers' room;
@@ -115,7 +115,7 @@ class DecisionRecord(_Record, frozen=True, kw_only=True):
     effect: Payload | None = None
 
 
-class DirectiveRecord(_Record, frozen=True, kw_only=True):
+class DirectiveRecord(Record, frozen=True, kw_only=True):
     """A directive as it was sent, and the engine's answer; ``payload`` is its wire form."""
 
     record_kind: ClassVar[str] = "directive"
@@ -134,7 +134,7 @@ class DirectiveRecord(_Record, frozen=True, kw_only=True):
     step: Count | None = None
 
 
-class OverrideRecord(_Record, frozen=True, kw_only=True):
+class OverrideRecord(Record, frozen=True, kw_only=True):
     """An operator's override of one engine, or of all (``ALL_ENGINES``), until revoked."""
 
     record_kind: ClassVar[str] = "override"
@@ -156,7 +156,7 @@ class OverrideRecord(_Record, frozen=True, kw_only=True):
         return self.revoked_at_s is None and not expired
 
 
-class GuardEventRecord(_Record, frozen=True, kw_only=True):
+class GuardEventRecord(Record, frozen=True, kw_only=True):
     """One verdict of one guard; ``detail`` holds what it measured."""
 
     record_kind: ClassVar[str] = "guard_event"
@@ -171,7 +171,7 @@ class GuardEventRecord(_Record, frozen=True, kw_only=True):
     detail: Payload = {}
 
 
-class CalibrationRecord(_Record, frozen=True, kw_only=True):
+class CalibrationRecord(Record, frozen=True, kw_only=True):
     """D_b of one length bucket (paper 3.4.2): recent length errors, oldest first, in tokens."""
 
     record_kind: ClassVar[str] = "calibration"
@@ -183,7 +183,7 @@ class CalibrationRecord(_Record, frozen=True, kw_only=True):
     updated_at_s: float
 
 
-class RequestRecord(_Record, frozen=True, kw_only=True):
+class RequestRecord(Record, frozen=True, kw_only=True):
     """The truth about one sampled request.
 
     ``outcome`` is an :class:`hmas.engine.events.Outcome` or ``shed:<reason>``. ``features`` is
@@ -264,7 +264,7 @@ class RequestRecord(_Record, frozen=True, kw_only=True):
         )
 
 
-class PromptVersionRecord(_Record, frozen=True, kw_only=True):
+class PromptVersionRecord(Record, frozen=True, kw_only=True):
     """One version of a prompt; the active one with the highest version is in use."""
 
     record_kind: ClassVar[str] = "prompt_version"
@@ -282,7 +282,7 @@ class PromptVersionRecord(_Record, frozen=True, kw_only=True):
     active: bool = True
 
 
-class AuditRecord(_Record, frozen=True, kw_only=True):
+class AuditRecord(Record, frozen=True, kw_only=True):
     """Who did what to what, from which inputs, with which result."""
 
     record_kind: ClassVar[str] = "audit"
@@ -299,7 +299,7 @@ class AuditRecord(_Record, frozen=True, kw_only=True):
     result: str = ""
 
 
-class ResumeRecord(_Record, frozen=True, kw_only=True):
+class ResumeRecord(Record, frozen=True, kw_only=True):
     """What a restarted daemon needs to go on where it stopped; the latest only."""
 
     record_kind: ClassVar[str] = "resume"
@@ -309,19 +309,6 @@ class ResumeRecord(_Record, frozen=True, kw_only=True):
     payload: Payload
     updated_at_s: float
 
-
-Record = (
-    ViewRecord
-    | DecisionRecord
-    | DirectiveRecord
-    | OverrideRecord
-    | GuardEventRecord
-    | CalibrationRecord
-    | RequestRecord
-    | PromptVersionRecord
-    | AuditRecord
-    | ResumeRecord
-)
 
 RECORD_TYPES: tuple[type[Record], ...] = (
     ViewRecord,

@@ -215,6 +215,10 @@ class Expiry(Protocol):
         """
         ...
 
+    def expire_views(self, horizon: Horizon, before_s: float, limit: int) -> int:
+        """As :meth:`expire`, for the views of one horizon."""
+        ...
+
     def oldest_views(self, horizon: Horizon, before_s: float, limit: int) -> list[ViewRecord]:
         """Views before ``before_s``, oldest first, all engines."""
         ...
