@@ -1,0 +1,185 @@
+"""Perception's chain: explicit > tenant defaults > rules > learned > historical prior."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final, Protocol
+
+from hmas.controllers.perception.incoming import Claims, Incoming, Prompt, TenantDefaults
+from hmas.controllers.perception.priors import TaskPrior, TokenRatio
+from hmas.controllers.perception.rules import classify
+from hmas.controllers.perception.slo import NEUTRAL_IMPORTANCE, SloPair, slo_targets
+from hmas.controllers.prediction.base import Predictor, Question
+from hmas.engine.events import RequestFinished
+from hmas.engine.features import RequestFeatures, TaskType, length_bucket
+
+MAX_PROMPT_TOKENS: Final = 2**31
+
+
+class Source(StrEnum):
+    """Who named the task type."""
+
+    EXPLICIT = "explicit"
+    TENANT = "tenant"
+    RULES = "rules"
+    LEARNED = "learned"
+    PRIOR = "prior"
+
+
+class Classifier(Protocol):
+    """A learned tagger; it must answer within ``budget_s`` or not be asked at all."""
+
+    def classify(self, prompt: Prompt, budget_s: float) -> TaskType | None: ...
+
+
+class Perception:
+    """Turns an incoming request into its features; never raises, never waits.
+
+    Over ``budget_s`` (measured between stages, each of which is bounded by the size of the
+    bounded prompt) the request goes on as unknown.
+
+    Attributes:
+        counts: requests by the source of their task type.
+        overruns: requests that used up the budget.
+        classifier_errors: failures of the learned classifier, each one served as unknown.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        *,
+        classifier: Classifier | None = None,
+        budget_s: float = 0.002,
+        timer: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._predictor = predictor
+        self._classifier = classifier
+        self._budget_s = budget_s
+        self._timer = timer
+        self._tasks = TaskPrior()
+        self._ratio = TokenRatio()
+        self.counts: Counter[Source] = Counter()
+        self.overruns = 0
+        self.classifier_errors = 0
+
+    def tag(self, incoming: Incoming) -> RequestFeatures:
+        """x_r of one request (paper 3.2)."""
+        claims, defaults = incoming.claims, incoming.defaults
+        task_type, source = self._task(incoming)
+        self.counts[source] += 1
+        tenant = _tenant(claims, defaults)
+        if source is not Source.PRIOR:
+            self._tasks.add(tenant, task_type)
+            profile = task_type
+        else:
+            profile = self._tasks.task_type(tenant) or TaskType.UNKNOWN
+        importance = _importance(claims, defaults)
+        slo = _slo(claims, defaults, slo_targets(profile, importance))
+        prompt_tokens = self._prompt_tokens(incoming.prompt)
+        prediction = self._predictor.predict(
+            Question(
+                tenant=tenant,
+                task_type=profile,
+                prompt_tokens=prompt_tokens,
+                hinted_output_tokens=claims.output_tokens,
+                max_output_tokens=incoming.max_output_tokens,
+            )
+        )
+        return RequestFeatures(
+            request_id=incoming.request_id,
+            arrival_s=incoming.arrival_s,
+            tenant=tenant,
+            tenant_weight=defaults.weight,
+            task_type=task_type,
+            importance=importance,
+            priority=_priority(claims, defaults),
+            slo_ttft_ms=slo.ttft_ms,
+            slo_tpot_ms=slo.tpot_ms,
+            prompt_tokens=prompt_tokens,
+            predicted_output_tokens=prediction.output_tokens,
+            predicted_ttft_ms=prediction.ttft_ms,
+            predicted_tpot_ms=prediction.tpot_ms,
+            length_bucket=length_bucket(prompt_tokens),
+            job_id=claims.job_id,
+            stage=claims.stage,
+            role=claims.role,
+            known=source is not Source.PRIOR or _targets_claimed(claims),
+        )
+
+    def observe(self, finished: RequestFinished, prompt_bytes: int = 0) -> None:
+        """Learn from a finished request whose lengths the engine reported."""
+        self._predictor.observe(finished)
+        self._ratio.observe(prompt_bytes, finished.prompt_tokens)
+
+    def _task(self, incoming: Incoming) -> tuple[TaskType, Source]:
+        if incoming.claims.task_type is not None:
+            return incoming.claims.task_type, Source.EXPLICIT
+        if incoming.defaults.task_type is not None:
+            return incoming.defaults.task_type, Source.TENANT
+        started_s = self._timer()
+        task_type = classify(incoming.prompt)
+        left_s = self._budget_s - (self._timer() - started_s)
+        if left_s <= 0:
+            self.overruns += 1
+            return TaskType.UNKNOWN, Source.PRIOR
+        if task_type is not None:
+            return task_type, Source.RULES
+        task_type = self._learned(incoming.prompt, left_s)
+        if task_type is not None:
+            return task_type, Source.LEARNED
+        return TaskType.UNKNOWN, Source.PRIOR
+
+    def _learned(self, prompt: Prompt, left_s: float) -> TaskType | None:
+        if self._classifier is None:
+            return None
+        started_s = self._timer()
+        try:
+            task_type = self._classifier.classify(prompt, left_s)
+        except Exception:  # noqa: BLE001  a plug-in's failure must not become the request's
+            self.classifier_errors += 1
+            return None
+        if self._timer() - started_s > left_s:
+            self.overruns += 1
+            return None
+        return None if task_type is TaskType.UNKNOWN else task_type
+
+    def _prompt_tokens(self, prompt: Prompt) -> int:
+        if prompt.token_ids is not None:
+            return min(prompt.token_ids, MAX_PROMPT_TOKENS)
+        return min(self._ratio.tokens(prompt.size_bytes), MAX_PROMPT_TOKENS)
+
+
+def _tenant(claims: Claims, defaults: TenantDefaults) -> str:
+    if defaults.trusted and claims.tenant is not None:
+        return claims.tenant
+    return defaults.tenant
+
+
+def _priority(claims: Claims, defaults: TenantDefaults) -> int:
+    """A client may lower its own priority; only a trusted one may raise it."""
+    if claims.priority is None:
+        return defaults.priority
+    return claims.priority if defaults.trusted else min(claims.priority, defaults.priority)
+
+
+def _importance(claims: Claims, defaults: TenantDefaults) -> float:
+    if claims.importance is None:
+        return defaults.importance
+    ceiling = 1.0 if defaults.trusted else max(defaults.importance, NEUTRAL_IMPORTANCE)
+    return min(claims.importance, ceiling)
+
+
+def _slo(claims: Claims, defaults: TenantDefaults, derived: SloPair) -> SloPair:
+    ttft_ms = claims.slo_ttft_ms or defaults.slo_ttft_ms or derived.ttft_ms
+    tpot_ms = claims.slo_tpot_ms or defaults.slo_tpot_ms or derived.tpot_ms
+    return SloPair(
+        max(ttft_ms, defaults.min_slo_ttft_ms or 0.0),
+        max(tpot_ms, defaults.min_slo_tpot_ms or 0.0),
+    )
+
+
+def _targets_claimed(claims: Claims) -> bool:
+    return claims.slo_ttft_ms is not None and claims.slo_tpot_ms is not None
