@@ -153,7 +153,7 @@ class RecordWriter:
             except StoreUnavailableError as error:
                 self._note_failure(error)
                 self._pause()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 # The edge of the loop: one bad record must not stop all the others.
                 _log.exception("storage cannot take a batch of %d records", len(batch))
                 self._note_failure(error)
