@@ -1,0 +1,1 @@
+"""How settings come together: layers with their origin, errors that help, descriptions."""

@@ -1,0 +1,1 @@
+"""The closed loop: hear engines, let the controllers decide, act in one place."""
