@@ -1,31 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 from hmas.bench.control import HMAS
 from hmas.bench.metrics import RequestResult, summarize, windows
 from hmas.bench.report import ControlCounts, ReplayReport, Switch
 
-REQUIRED = [
-    "requests",
-    "completed",
-    "lost",
-    "duration_s",
-    "goodput_rate",
-    "ttft_compliance",
-    "tpot_compliance",
-    "esg_per_s",
-    "ttft_p50_ms",
-    "ttft_p95_ms",
-    "tpot_p50_ms",
-    "tpot_p95_ms",
-    "preemptions",
-    "swaps",
-    "rollbacks",
-    "seed",
-    "profile",
-    "control",
-]
+REQUIRED = set(
+    re.findall(
+        r"\w+",
+        "requests completed lost duration_s goodput_rate ttft_compliance tpot_compliance esg_per_s"
+        " ttft_p50_ms ttft_p95_ms tpot_p50_ms tpot_p95_ms preemptions swaps rollbacks seed profile"
+        " control",
+    )
+)
 
 
 def report(*, series: bool = False) -> ReplayReport:
@@ -49,7 +38,7 @@ def report(*, series: bool = False) -> ReplayReport:
 
 def test_all_required_keys_are_there() -> None:
     found = json.loads(report().to_json())
-    assert set(REQUIRED) <= set(found)
+    assert set(found) >= REQUIRED
     assert found["control"] == "hmas"
     assert (found["swaps"], found["rollbacks"]) == (2, 1)
     assert found["ttft_p50_ms"] == 33.333333
