@@ -12,7 +12,7 @@ from hmas.controllers.perception.incoming import Claims, Incoming, Prompt, Tenan
 from hmas.controllers.perception.priors import TaskPrior, TokenRatio
 from hmas.controllers.perception.rules import classify
 from hmas.controllers.perception.slo import NEUTRAL_IMPORTANCE, SloPair, slo_targets
-from hmas.controllers.prediction.base import Predictor, Question
+from hmas.controllers.prediction.base import Prediction, Predictor, Question
 from hmas.engine.events import RequestFinished
 from hmas.engine.features import RequestFeatures, TaskType, length_bucket
 
@@ -38,8 +38,8 @@ class Classifier(Protocol):
 class Perception:
     """Turns an incoming request into its features; never raises, never waits.
 
-    Over ``budget_s`` (measured between stages, each of which is bounded by the size of the
-    bounded prompt) the request goes on as unknown.
+    Each stage is bounded by the size of the bounded prompt; when ``budget_s`` is used up, no
+    further stage starts and the request goes on as unknown.
 
     Attributes:
         counts: requests by the source of their task type.
@@ -68,26 +68,14 @@ class Perception:
     def tag(self, incoming: Incoming) -> RequestFeatures:
         """x_r of one request (paper 3.2)."""
         claims, defaults = incoming.claims, incoming.defaults
+        tenant = _tenant(claims, defaults)
         task_type, source = self._task(incoming)
         self.counts[source] += 1
-        tenant = _tenant(claims, defaults)
-        if source is not Source.PRIOR:
-            self._tasks.add(tenant, task_type)
-            profile = task_type
-        else:
-            profile = self._tasks.task_type(tenant) or TaskType.UNKNOWN
+        profile = self._profile(tenant, task_type, source)
         importance = _importance(claims, defaults)
         slo = _slo(claims, defaults, slo_targets(profile, importance))
         prompt_tokens = self._prompt_tokens(incoming.prompt)
-        prediction = self._predictor.predict(
-            Question(
-                tenant=tenant,
-                task_type=profile,
-                prompt_tokens=prompt_tokens,
-                hinted_output_tokens=claims.output_tokens,
-                max_output_tokens=incoming.max_output_tokens,
-            )
-        )
+        prediction = self._predict(incoming, tenant, profile, prompt_tokens)
         return RequestFeatures(
             request_id=incoming.request_id,
             arrival_s=incoming.arrival_s,
@@ -120,31 +108,49 @@ class Perception:
         if incoming.defaults.task_type is not None:
             return incoming.defaults.task_type, Source.TENANT
         started_s = self._timer()
-        task_type = classify(incoming.prompt)
-        left_s = self._budget_s - (self._timer() - started_s)
-        if left_s <= 0:
+        found = self._read(incoming.prompt, started_s + self._budget_s)
+        if self._timer() - started_s > self._budget_s:
             self.overruns += 1
-            return TaskType.UNKNOWN, Source.PRIOR
+        return found
+
+    def _read(self, prompt: Prompt, until_s: float) -> tuple[TaskType, Source]:
+        task_type = classify(prompt)
         if task_type is not None:
             return task_type, Source.RULES
-        task_type = self._learned(incoming.prompt, left_s)
-        if task_type is not None:
-            return task_type, Source.LEARNED
+        left_s = until_s - self._timer()
+        if self._classifier is not None and left_s > 0:
+            task_type = self._learned(self._classifier, prompt, left_s)
+            if task_type is not None:
+                return task_type, Source.LEARNED
         return TaskType.UNKNOWN, Source.PRIOR
 
-    def _learned(self, prompt: Prompt, left_s: float) -> TaskType | None:
-        if self._classifier is None:
-            return None
-        started_s = self._timer()
+    def _learned(self, classifier: Classifier, prompt: Prompt, left_s: float) -> TaskType | None:
         try:
-            task_type = self._classifier.classify(prompt, left_s)
+            task_type = classifier.classify(prompt, left_s)
         except Exception:  # noqa: BLE001  a plug-in's failure must not become the request's
             self.classifier_errors += 1
             return None
-        if self._timer() - started_s > left_s:
-            self.overruns += 1
-            return None
         return None if task_type is TaskType.UNKNOWN else task_type
+
+    def _profile(self, tenant: str, task_type: TaskType, source: Source) -> TaskType:
+        """The task whose cost profile applies: its own, or the prior's when unrecognised."""
+        if source is Source.PRIOR:
+            return self._tasks.task_type(tenant) or TaskType.UNKNOWN
+        self._tasks.add(tenant, task_type)
+        return task_type
+
+    def _predict(
+        self, incoming: Incoming, tenant: str, profile: TaskType, prompt_tokens: int
+    ) -> Prediction:
+        return self._predictor.predict(
+            Question(
+                tenant=tenant,
+                task_type=profile,
+                prompt_tokens=prompt_tokens,
+                hinted_output_tokens=incoming.claims.output_tokens,
+                max_output_tokens=incoming.max_output_tokens,
+            )
+        )
 
     def _prompt_tokens(self, prompt: Prompt) -> int:
         if prompt.token_ids is not None:

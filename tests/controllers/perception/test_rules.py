@@ -67,7 +67,8 @@ def test_reading_is_bounded_and_keeps_both_ends() -> None:
     text = "Summarize this:" + "x" * 1_000_000 + " the end"
     read = bounded(text)
     assert len(read) <= HEAD_CHARACTERS + TAIL_CHARACTERS + 1
-    assert read.startswith("Summarize") and read.endswith("the end")
+    assert read.startswith("Summarize")
+    assert read.endswith("the end")
     assert classify(Prompt(text=text)) is TaskType.SUMMARIZATION
 
 
