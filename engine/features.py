@@ -129,5 +129,5 @@ def decode_features(encoded: str | bytes) -> RequestFeatures:
         raise InvalidFeaturesError(f"features take {size} bytes, at most {MAX_ENCODED_BYTES}")
     try:
         return _decoder.decode(encoded)
-    except (msgspec.MsgspecError, UnicodeEncodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise InvalidFeaturesError(str(error)) from error

@@ -34,7 +34,7 @@ def _decode(decoder: msgspec.json.Decoder[T], payload: bytes) -> T:
         raise WireError(f"message of {len(payload)} bytes, at most {MAX_MESSAGE_BYTES}")
     try:
         return decoder.decode(payload)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise WireError(str(error)) from error
 
 
