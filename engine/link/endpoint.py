@@ -38,8 +38,9 @@ Handler = Callable[[ControlRequest], ControlReply]
 class ControlEndpoint:
     """REP for directives, PUB for event batches, in one daemon thread with its own context.
 
-    ``handler`` runs in that thread; whatever it raises becomes a NACK. ``start`` binds before
-    it returns, so a wrong setting fails where the engine starts and not later in a log.
+    ``handler`` runs in that thread; whatever it raises becomes a NACK. So does ``tick``, before
+    each flush (every ``flush_s``), for what must happen while the engine idles. ``start`` binds
+    before it returns, so a wrong setting fails where the engine starts and not later in a log.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class ControlEndpoint:
         config: LinkConfig,
         handler: Handler,
         *,
+        tick: Callable[[], None] | None = None,
         boot_id: str | None = None,
         kind: str = "engine",
         clock: Clock | None = None,
@@ -58,6 +60,7 @@ class ControlEndpoint:
         self.refused = 0
         self.failed = 0
         self._handler = handler
+        self._tick = tick
         self._flush_s = flush_s
         self._outbox = Outbox(
             config.engine_id, self.boot_id, clock or SystemClock(), kind=kind, capacity=capacity
@@ -146,17 +149,19 @@ class ControlEndpoint:
                 if control.poll(int(wait_s * 1000) + 1):
                     control.send(encode(self._answer(control.recv_multipart())))
                 if time.monotonic() >= flush_at_s:
-                    self._flush(events)
                     flush_at_s = time.monotonic() + self._flush_s
-            except zmq.ZMQError:
+                    self._flush(events)
+            except Exception:
                 self.failed += 1
-                logger.exception("control link of %s: socket error", self.config.engine_id)
+                logger.exception("control link of %s", self.config.engine_id)
                 self._stop.wait(self._flush_s)
         self._flush(events)
         stop_authentication()
         context.destroy(linger=LINGER_MS)
 
     def _flush(self, events: zmq.Socket[bytes]) -> None:
+        if self._tick is not None:
+            self._tick()
         for batch in self._outbox.batches():
             events.send(encode(batch))
 
@@ -164,11 +169,9 @@ class ControlEndpoint:
         if len(parts) != 1:
             return self._refuse(f"a request is one message part, got {len(parts)}")
         try:
-            request = decode_request(parts[0])
+            return self._handler(decode_request(parts[0]))
         except WireError as error:
             return self._refuse(f"unreadable request: {error}")
-        try:
-            return self._handler(request)
         except Exception as error:
             self.failed += 1
             logger.exception("control link of %s: request failed", self.config.engine_id)

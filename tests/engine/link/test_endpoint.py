@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import zmq
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hmas.engine.directive import (
@@ -166,6 +166,7 @@ def test_no_message_stops_the_link(endpoint: ControlEndpoint) -> None:
 
         @settings(max_examples=300, deadline=None)
         @given(mutations())
+        @example(b'{"type":"dire\xaective"}')
         def check(payload: bytes) -> None:
             reply = ask(socket, payload)
             if isinstance(reply, DirectiveReply) and not reply.accepted:
@@ -243,3 +244,23 @@ def test_over_tcp_with_keys(tmp_path: Path) -> None:
         assert isinstance(ask(control, encode(Describe())), EngineDescription)
         assert next_batch(events, lambda: endpoint.publish(event)).events[0] == event
     endpoint.close()
+
+
+def test_ticks_while_idle_and_survives_a_failing_one(tmp_path: Path) -> None:
+    ticks: list[int] = []
+
+    def tick() -> None:
+        ticks.append(len(ticks))
+        endpoint.publish(RequestFirstToken(at_s=0.0, request_id=str(ticks[-1]), ttft_s=0.0))
+        if len(ticks) == 1:
+            raise RuntimeError("first tick")
+
+    endpoint = ControlEndpoint(
+        LinkConfig.local("e", tmp_path / "run"), RecordingEngine(), tick=tick, flush_s=0.01
+    )
+    endpoint.start()
+    with client(endpoint.config, zmq.SUB) as socket:
+        assert next_batch(socket, lambda: None).events
+    endpoint.close()
+    assert endpoint.failed == 1
+    assert len(ticks) > 1
