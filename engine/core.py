@@ -100,6 +100,19 @@ class ExecutionCore:
     def add(self, request: QueuedRequest, now_s: float) -> None:
         self.topology.add(request, now_s)
 
+    def load(self, front: list[QueuedRequest], rest: list[QueuedRequest], now_s: float) -> None:
+        """Take over a whole queue of the host, first in line first."""
+        self.topology.load_front(front)
+        self.topology.load(rest, now_s)
+
+    def drain(self) -> list[QueuedRequest]:
+        """Hand the whole pool back to the host and forget it."""
+        waiting = [*self.topology.front(), *self.topology.by_arrival()]
+        for request in waiting:
+            self.topology.remove(request)
+        self._blocked = None
+        return waiting
+
     def requeue(self, request: QueuedRequest) -> None:
         """Back from the engine, preempted or not runnable yet: first in line again."""
         self._stop(request)
@@ -145,6 +158,14 @@ class ExecutionCore:
         self._running.add(request)
         self.fence.start(request)
         self.budget.start(request)
+
+    def runs(self, request: QueuedRequest) -> bool:
+        return request in self._running
+
+    def stop_all(self) -> None:
+        """Nothing runs any more: drop every booking."""
+        for request in list(self._running):
+            self._stop(request)
 
     def waiting(self, now_s: float) -> Iterator[QueuedRequest]:
         """The pool in its present order."""

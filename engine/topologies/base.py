@@ -120,9 +120,13 @@ class Topology(ABC):
         return request
 
     def take(self, request: QueuedRequest) -> None:
-        """Admit this very request, at the head or not."""
-        self._admitted += 1
-        self._served(request)
+        """Admit this very request, at the head or not.
+
+        One that was given back has had its turn: it takes none from the others again.
+        """
+        if request is not self._front.first():
+            self._admitted += 1
+            self._served(request)
         self.remove(request)
 
     def remove(self, request: QueuedRequest) -> bool:

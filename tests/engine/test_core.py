@@ -183,3 +183,27 @@ def test_the_description_tells_what_the_engine_is() -> None:
     description = core().describe()
     assert description.limits == LIMITS
     assert description.topologies == list(topology_names())
+
+
+def test_a_host_can_hand_its_queue_over_and_take_it_back() -> None:
+    made = core()
+    made.swap("sjf", {}, 0.0)
+    preempted, *rest = [queued(str(n), predicted_tpot_ms=10.0 - n) for n in range(4)]
+    made.load([preempted], rest, 0.0)
+    assert names(made.waiting(0.0)) == ["0", "3", "2", "1"]
+    assert names(made.drain()) == ["0", "1", "2", "3"]
+    assert len(made) == 0
+    made.load([], rest, 0.0)
+    assert len(made) == 3
+
+
+def test_bookings_end_when_nothing_runs() -> None:
+    made = core()
+    request = queued()
+    made.started(request)
+    assert made.runs(request)
+    assert made.fence.booked_blocks > 0
+    made.stop_all()
+    assert not made.runs(request)
+    assert made.fence.booked_blocks == 0
+    assert made.budget.tightest_tpot_ms is None

@@ -164,3 +164,15 @@ def test_hints_are_bounded_and_named() -> None:
         make_topology("two_lane", {"fast_share": float("nan")})
     with pytest.raises(UnknownTopologyError, match="known: fcfs, edf"):
         make_topology("magic")
+
+
+def test_a_request_that_was_given_back_takes_no_turn_from_the_oldest() -> None:
+    topology = make_topology("sjf", {"aging_every": 2})
+    oldest = queued("oldest", predicted_tpot_ms=100.0)
+    for request in (oldest, *(queued(f"short{n}", predicted_tpot_ms=1.0) for n in range(3))):
+        topology.add(request, 0.0)
+    blocked = topology.pop(0.0)
+    for _ in range(3):
+        topology.requeue(blocked)
+        assert topology.pop(0.0) is blocked
+    assert topology.pop(0.0) is oldest
