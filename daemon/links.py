@@ -123,7 +123,7 @@ class EventReceiver:
 
     def __init__(self, socket: zmq.asyncio.Socket, handle: BatchHandler) -> None:
         self._socket = socket
-        self._handle = handle
+        self.handle = handle
         self.watches: dict[str, SequenceWatch] = {}
         self.unreadable = 0
         self.received = 0
@@ -181,7 +181,7 @@ class EventReceiver:
             log.warning(
                 "%s: %d event batches lost before %d", batch.source, missing, batch.sequence
             )
-        self._handle(batch)
+        self.handle(batch)
 
     def close(self) -> None:
         self._socket.close(linger=0)
