@@ -1,0 +1,274 @@
+"""Plotly figures of the live page, made of views and switches. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import plotly.graph_objects as go
+
+from hmas.console.palette import BLUE, GREEN, GRID, MUTED, ORANGE, PINK, RED, TEXT, YELLOW
+from hmas.console.series import Window, bypass_spans, gaps
+from hmas.daemon.wire import ViewPoint
+
+HEIGHT_PX = 196
+MIN_LABEL_SHARE = 0.09
+"""Two switches closer than this share of the window share one label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart; ``read`` gives None where nothing was measured."""
+
+    name: str
+    read: Callable[[ViewPoint], float | None]
+    colour: str
+    dash: str = "solid"
+    fill: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart: a key for the page, a title, lines, and how to read the axis."""
+
+    key: str
+    title: str
+    lines: tuple[Line, ...]
+    suffix: str = ""
+    percent: bool = False
+    empty: str = "nothing measured in this window"
+
+
+def _seconds(read: Callable[[ViewPoint], float | None]) -> Callable[[ViewPoint], float | None]:
+    def in_seconds(point: ViewPoint) -> float | None:
+        value = read(point)
+        return None if value is None else value / 1000
+
+    return in_seconds
+
+
+CHARTS = (
+    Chart(
+        "queue",
+        "Requests",
+        (
+            Line("waiting", lambda p: p.queue_length, ORANGE, fill=True),
+            Line("running", lambda p: p.running, BLUE, "dash"),
+        ),
+    ),
+    Chart(
+        "ttft",
+        "Time to first token",
+        (
+            Line("p50", _seconds(lambda p: p.ttft_p50_ms), BLUE),
+            Line("p95", _seconds(lambda p: p.ttft_p95_ms), PINK, "dash"),
+            Line("target", _seconds(lambda p: p.slo_ttft_ms), MUTED, "dot"),
+        ),
+        suffix=" s",
+    ),
+    Chart(
+        "violations",
+        "Violation rate",
+        (
+            Line("TTFT", lambda p: p.ttft_violation_rate, RED, fill=True),
+            Line("TPOT", lambda p: p.tpot_violation_rate, YELLOW, "dash"),
+        ),
+        percent=True,
+    ),
+    Chart(
+        "n_run",
+        "Concurrency cap N_run",
+        (
+            Line("N_run", lambda p: p.n_run, BLUE),
+            Line("running", lambda p: p.running, MUTED, "dot"),
+        ),
+        empty="unbounded in this window",
+    ),
+    Chart(
+        "token_budget",
+        "Token budget B_token",
+        (Line("tokens per step", lambda p: p.token_budget, GREEN),),
+        empty="unbounded in this window",
+    ),
+    Chart(
+        "kv",
+        "KV cache and busy time",
+        (
+            Line("KV cache", lambda p: p.kv_used, PINK, fill=True),
+            Line("busy", lambda p: p.busy_fraction, BLUE, "dash"),
+        ),
+        percent=True,
+    ),
+)
+
+
+def _moment(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _xy(line: Line, window: Window) -> tuple[list[str], list[float | None]]:
+    """Moments and values, with a hole where the daemon was silent."""
+    breaks = gaps(window.points)
+    xs: list[str] = []
+    ys: list[float | None] = []
+    for index, point in enumerate(window.points):
+        if index in breaks:
+            xs.append(_moment(point.at_s - 0.001))
+            ys.append(None)
+        xs.append(_moment(point.at_s))
+        ys.append(line.read(point))
+    return xs, ys
+
+
+def _trace(line: Line, window: Window, *, percent: bool, suffix: str) -> go.Scatter:
+    xs, ys = _xy(line, window)
+    value = "%{y:.1%}" if percent else "%{y:,.4~g}" + suffix
+    return go.Scatter(
+        x=xs,
+        y=ys,
+        name=line.name,
+        mode="lines",
+        line={"color": line.colour, "width": 2, "dash": line.dash},
+        fill="tozeroy" if line.fill else "none",
+        fillcolor=_translucent(line.colour, 0.14),
+        hovertemplate=f"{line.name} <b>{value}</b><extra></extra>",
+        connectgaps=False,
+    )
+
+
+def _translucent(colour: str, opacity: float) -> str:
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def figure(chart: Chart, window: Window) -> go.Figure:
+    """One chart of one window; says so itself when there is nothing to draw."""
+    shown = [
+        _trace(line, window, percent=chart.percent, suffix=chart.suffix) for line in chart.lines
+    ]
+    result = go.Figure(shown)
+    result.update_layout(**_layout(chart, window))
+    measured = any(
+        line.read(point) is not None for line in chart.lines[:1] for point in window.points
+    )
+    if not measured:
+        _say(result, chart.empty)
+    _mark_bypass(result, window)
+    _mark_switches(result, window)
+    return result
+
+
+def _layout(chart: Chart, window: Window) -> dict[str, object]:
+    top = max((line.read(p) or 0.0 for line in chart.lines for p in window.points), default=0.0)
+    return {
+        "height": HEIGHT_PX,
+        "margin": {"l": 44, "r": 10, "t": 46, "b": 24},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": TEXT, "size": 11},
+        "title": {
+            "text": chart.title,
+            "font": {"size": 13, "color": TEXT},
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "pad": {"l": -36},
+            "y": 0.955,
+            "yanchor": "top",
+        },
+        "legend": {
+            "orientation": "h",
+            "x": 1,
+            "xanchor": "right",
+            "y": 1.42,
+            "yanchor": "top",
+            "font": {"size": 11, "color": MUTED},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
+        "showlegend": True,
+        "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": "#18212F", "bordercolor": GRID, "font": {"color": TEXT}},
+        "dragmode": False,
+        "uirevision": chart.key,
+        "xaxis": {
+            "type": "date",
+            "range": [_moment(window.start_s), _moment(window.end_s)],
+            "showgrid": False,
+            "linecolor": GRID,
+            "tickfont": {"color": MUTED},
+            "nticks": 6,
+            "tickformat": "%H:%M" if window.end_s - window.start_s > 400 else "%H:%M:%S",
+            "hoverformat": "%H:%M:%S UTC",
+            "fixedrange": True,
+        },
+        "yaxis": {
+            "range": [0, _ceiling(top, percent=chart.percent)],
+            "gridcolor": GRID,
+            "zeroline": False,
+            "tickfont": {"color": MUTED},
+            "tickformat": ".0%" if chart.percent else "~s",
+            "ticksuffix": chart.suffix,
+            "nticks": 5,
+            "fixedrange": True,
+        },
+    }
+
+
+def _ceiling(top: float, *, percent: bool) -> float:
+    """Head room above the highest value, in steps, so that the axis does not breathe."""
+    if percent:
+        return next(step for step in (0.1, 0.25, 0.5, 1.05) if top <= step * 0.98 or step > 1)
+    step = 1.0
+    while step < top * 1.1:
+        step *= 1.5 if int(step * 2) == step * 2 and step > 2 else 2
+    return step
+
+
+def _say(result: go.Figure, text: str) -> None:
+    result.add_annotation(
+        text=text,
+        x=0.5,
+        y=0.5,
+        xref="paper",
+        yref="paper",
+        showarrow=False,
+        font={"color": MUTED, "size": 12},
+    )
+
+
+def _mark_bypass(result: go.Figure, window: Window) -> None:
+    for start_s, end_s in bypass_spans(window.points):
+        result.add_vrect(
+            x0=_moment(start_s),
+            x1=_moment(end_s),
+            fillcolor=_translucent(RED, 0.16),
+            line_width=0,
+            layer="below",
+        )
+
+
+def _mark_switches(result: go.Figure, window: Window) -> None:
+    """A thin line at every switch, and the new topology's name where there is room."""
+    labelled_s = float("-inf")
+    room_s = MIN_LABEL_SHARE * (window.end_s - window.start_s)
+    for switch in window.switches:
+        result.add_vline(
+            x=_moment(switch.at_s), line={"color": MUTED, "width": 1, "dash": "dot"}, opacity=0.7
+        )
+        if switch.at_s - labelled_s < room_s:
+            continue
+        labelled_s = switch.at_s
+        near_end = window.end_s - switch.at_s < room_s
+        result.add_annotation(
+            text="bypass" if switch.bypass else switch.after,
+            x=_moment(switch.at_s),
+            y=1,
+            yref="paper",
+            xanchor="right" if near_end else "left",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 10, "color": RED if switch.bypass else MUTED},
+        )
