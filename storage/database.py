@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from time import monotonic, sleep
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -20,6 +21,7 @@ from hmas.storage.errors import RecordRefusedError, StoreUnavailableError, Store
 DEFAULT_BUSY_TIMEOUT_S = 5.0
 _FIX = "use sqlite:////var/lib/hmas/hmas.db or postgresql://user@host/name"
 _SECRETS = ("password", "sslpassword")
+_creating = Lock()
 
 
 def parsed_url(text: str) -> URL:
@@ -30,7 +32,7 @@ def parsed_url(text: str) -> URL:
     """
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreUrlError(f"the database URL cannot be read: {_FIX}") from None
     backend = url.drivername.partition("+")[0]
     if backend in ("postgresql", "postgres"):
@@ -127,16 +129,28 @@ def _created_engine(url: URL, busy_timeout_s: float, is_sqlite: bool) -> Engine:
     )
     path = Path(str(url.database))
     event.listen(engine, "do_connect", lambda *_: _prepare_file(path))
-    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "connect", lambda raw, _: _configure_sqlite(raw, busy_timeout_s))
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
-def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+def _configure_sqlite(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     connection.isolation_level = None  # SQLAlchemy says BEGIN, sqlite3 must not
-    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        connection.execute("PRAGMA journal_mode=WAL")
+    _switch_to_wal(connection, monotonic() + busy_timeout_s)
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def _switch_to_wal(connection: sqlite3.Connection, deadline_s: float) -> None:
+    """SQLite does not wait for its lock here when several processes open a new file."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if monotonic() > deadline_s:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -144,11 +158,17 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _prepare_file(path: Path) -> None:
-    """Makes the file (0600) and its directory (0700); SQLite's side files follow the file."""
-    for directory in reversed([path.parent, *path.parent.parents]):
-        if not directory.exists():
-            directory.mkdir(mode=0o700, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    """Makes the file (0600) and its directory (0700); SQLite's side files follow the file.
+
+    A file that is there is not opened: closing it would drop the locks that SQLite holds on it
+    anywhere in this process.
+    """
+    with _creating:
+        for directory in reversed([path.parent, *path.parent.parents]):
+            if not directory.exists():
+                directory.mkdir(mode=0o700, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     status = path.stat()
     if stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == os.geteuid():
         path.chmod(0o600)

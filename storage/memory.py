@@ -62,6 +62,9 @@ class MemoryStore:
         found = self._matching(ViewRecord, engine_id=engine_id, horizon=horizon)
         return _newest(_since(found, since_s), limit)
 
+    def view(self, engine_id: str, horizon: Horizon, at_s: float) -> ViewRecord | None:
+        return self._one(ViewRecord, engine_id, horizon, at_s)
+
     def decisions(
         self,
         where: DecisionFilter = DecisionFilter(),  # noqa: B008 - frozen
@@ -175,9 +178,10 @@ class MemoryStore:
         with self._lock:
             return cast("list[R]", list(self._tables[record_type].values()))
 
-    def _one(self, record_type: type[R], *key: Any) -> R | None:
+    def _one(self, record_type: type[R], *key: str | float) -> R | None:
+        cleaned = tuple(cleaned_text(part) if isinstance(part, str) else part for part in key)
         with self._lock:
-            return cast("R | None", self._tables[record_type].get(tuple(key)))
+            return cast("R | None", self._tables[record_type].get(cleaned))
 
     def _matching(self, record_type: type[R], **wanted: str | None) -> list[R]:
         given = {name: cleaned_text(text) for name, text in wanted.items() if text is not None}

@@ -90,6 +90,10 @@ class SqlStore:
         where = _equal(ViewRecord, engine_id=engine_id, horizon=horizon.value)
         return self._newest(ViewRecord, [*where, *_since(ViewRecord, since_s)], limit)
 
+    def view(self, engine_id: str, horizon: Horizon, at_s: float) -> ViewRecord | None:
+        where = _equal(ViewRecord, engine_id=engine_id, horizon=horizon.value)
+        return self._first(ViewRecord, [*where, table_of(ViewRecord).c.at_s == at_s])
+
     def decisions(
         self,
         where: DecisionFilter = DecisionFilter(),  # noqa: B008 - frozen

@@ -106,6 +106,10 @@ class ViewReader(Protocol):
         """Views at or after ``since_s``."""
         ...
 
+    def view(self, engine_id: str, horizon: Horizon, at_s: float) -> ViewRecord | None:
+        """The view of exactly that time."""
+        ...
+
 
 class DecisionReader(Protocol):
     def decisions(
@@ -204,7 +208,7 @@ class AuditReader(Protocol):
     ) -> list[AuditRecord]: ...
 
 
-class Expiry(Protocol):
+class Expiry(ViewReader, Protocol):
     """What retention needs (see :mod:`hmas.storage.retention`)."""
 
     def expire(self, record_type: type[Record], before_s: float, limit: int) -> int:
@@ -230,7 +234,6 @@ class Expiry(Protocol):
 
 class Store(
     RecordSink,
-    ViewReader,
     DecisionReader,
     DirectiveReader,
     OverrideReader,
