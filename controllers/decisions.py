@@ -57,7 +57,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 class GuardKind(StrEnum):
     BYPASS_ON = "bypass_on"
     BYPASS_OFF = "bypass_off"
-    ROLLBACK_PASS = "rollback_pass"
+    ROLLBACK_PASS = "rollback_pass"  # noqa: S105
     ROLLBACK_FAIL = "rollback_fail"
     ROLLBACK_INCONCLUSIVE = "rollback_inconclusive"
     ROLLBACK_ERROR = "rollback_error"

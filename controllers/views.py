@@ -6,6 +6,7 @@ rates are per second, shares lie in [0, 1].
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import msgspec
@@ -36,6 +37,8 @@ class VShort(msgspec.Struct, frozen=True, kw_only=True):
         step_interval_ms: mean time from step to step while busy: the TPOT of what decodes now.
         tpot_utilisation: u_t, ``step_interval_ms`` over the tight (10th percentile) TPOT
             target of recent arrivals; 1 means the tight requests just make it.
+        tpot_at_risk: share of recent arrivals whose TPOT target is below
+            ``step_interval_ms``: the TPOT violation rate to come, without its lag.
         violation_rate: nu, share of requests whose fate is known that missed TTFT or TPOT.
             A TTFT miss counts when its deadline passes, not when the token arrives at last.
         samples: requests behind ``violation_rate``.
@@ -58,6 +61,7 @@ class VShort(msgspec.Struct, frozen=True, kw_only=True):
     step_p50_ms: float | None = None
     step_p95_ms: float | None = None
     tpot_utilisation: float | None = None
+    tpot_at_risk: float | None = None
     ttft_p50_ms: float | None = None
     ttft_p95_ms: float | None = None
     ttft_p99_ms: float | None = None
@@ -110,7 +114,7 @@ class LengthMix(msgspec.Struct, frozen=True, kw_only=True):
         """Coefficient of variation."""
         if self.mean is None or self.variance is None or self.mean <= 0:
             return None
-        return self.variance**0.5 / self.mean
+        return math.sqrt(self.variance) / self.mean
 
 
 class VLong(msgspec.Struct, frozen=True, kw_only=True):

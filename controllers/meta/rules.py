@@ -1,0 +1,132 @@
+"""Rule-based policy map: the dominant failure pattern in V_long picks A_t (paper C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from hmas.controllers.config import RulesConfig
+from hmas.controllers.meta.base import MetaContext, Outcome, Proposal, Refusal, RefusalKind
+from hmas.controllers.meta.summary import Summary, summarize
+from hmas.engine.directive import Hints
+from hmas.engine.topologies import BASELINE
+
+NAME: Final = "rules"
+
+
+class Pattern(NamedTuple):
+    """A failure pattern, the topology that fights it, and how pronounced it is.
+
+    ``strength`` is the signal over its threshold: 1 and more means present.
+    """
+
+    topology: str
+    strength: float
+    words: str
+    hints: Hints
+
+
+def deadline_misses(summary: Summary, config: RulesConfig) -> Pattern:
+    """Requests miss their first-token deadline: order by deadline."""
+    rate = summary.ttft_violation_rate or 0.0
+    present = 1.0 if rate > config.violation_band else 0.0
+    words = f"deadline misses dominate ({rate:.2f} of {summary.samples})"
+    return Pattern("edf", present, words, {"first_token": 1.0})
+
+
+def head_of_line(summary: Summary, config: RulesConfig) -> Pattern:
+    """TTFT misses of short requests that waited behind long ones: isolate."""
+    index = summary.hol_index or 0.0
+    words = f"head-of-line blocking (index {index:.2f} of {summary.samples})"
+    return Pattern("two_lane", index / max(config.hol_index, 1e-6), words, {})
+
+
+def length_variance(summary: Summary, config: RulesConfig) -> Pattern:
+    """Lengths differ widely: let the short ones go first."""
+    variation = summary.work_variation or 0.0
+    words = f"lengths vary widely (CV {variation:.2f})"
+    return Pattern("sjf", variation / max(config.high_variation, 1e-6), words, {})
+
+
+def unfairness(summary: Summary, config: RulesConfig) -> Pattern:
+    """One tenant crowds out others for several windows: share by weight."""
+    if summary.fairness is None or summary.unfair_windows < config.unfair_windows:
+        return Pattern("wfq", 0.0, "sharing is fair", {})
+    strength = (1 - summary.fairness) / max(1 - config.fairness, 1e-6)
+    words = (
+        f"unfair between {summary.tenants} tenants for {summary.unfair_windows} windows"
+        f" (Jain {summary.fairness:.2f})"
+    )
+    return Pattern("wfq", strength, words, {})
+
+
+PATTERNS: Final[tuple[Callable[[Summary, RulesConfig], Pattern], ...]] = (
+    deadline_misses,
+    head_of_line,
+    length_variance,
+    unfairness,
+)
+
+
+class Rules:
+    """Deterministic, explains itself, and holds unless something is wrong."""
+
+    name = NAME
+
+    def __init__(self, config: RulesConfig, min_samples: int) -> None:
+        self._config = config
+        self._min_samples = min_samples
+
+    def decide(self, context: MetaContext) -> Outcome:
+        """A proposal for every context with windows; the active topology means hold."""
+        if not context.windows:
+            return Refusal(controller=NAME, kind=RefusalKind.NO_DATA, detail="no completed window")
+        summary = summarize(context.windows, self._config.fairness)
+        calm = self._calm(summary)
+        if calm:
+            return self._hold(context, calm)
+        if (summary.unknown_share or 0.0) > self._config.unknown_share:
+            return self._distrust(context, summary)
+        return self._fight(context, summary)
+
+    def _calm(self, summary: Summary) -> str:
+        """Why nothing needs to change, or an empty string."""
+        rate, band = summary.violation_rate, self._config.violation_band
+        if rate is None or summary.samples < self._min_samples:
+            return f"only {summary.samples} of {self._min_samples} requests measured"
+        if rate <= band:
+            return f"violation rate {rate:.2f} within band"
+        ttft, tpot = summary.ttft_violation_rate or 0.0, summary.tpot_violation_rate or 0.0
+        if ttft <= band:
+            return f"TPOT misses dominate ({tpot:.2f}), the order of the queue cannot help"
+        return ""
+
+    def _distrust(self, context: MetaContext, summary: Summary) -> Proposal:
+        """Anomaly: most requests are untagged, so lengths and classes mean nothing."""
+        reason = f"{summary.unknown_share:.2f} of the requests are unknown"
+        if context.active == BASELINE or BASELINE not in context.candidates:
+            return self._hold(context, reason)
+        return Proposal(controller=NAME, topology=BASELINE, reason=reason)
+
+    def _fight(self, context: MetaContext, summary: Summary) -> Proposal:
+        found = [pattern(summary, self._config) for pattern in PATTERNS]
+        present = [p for p in found if p.strength >= 1 and p.topology in context.candidates]
+        if not present:
+            rate = summary.violation_rate or 0.0
+            return self._hold(context, f"violation rate {rate:.2f}, no pattern stands out")
+        best = max(present, key=lambda p: self._preference(p, context.active))
+        if best.topology == context.active:
+            return self._hold(context, f"still {best.words}")
+        return Proposal(
+            controller=NAME, topology=best.topology, hints=best.hints, reason=best.words
+        )
+
+    def _preference(self, pattern: Pattern, active: str) -> float:
+        """Hysteresis: what is already being fought keeps an edge."""
+        edge = 1 + self._config.hysteresis if pattern.topology == active else 1.0
+        return pattern.strength * edge
+
+    def _hold(self, context: MetaContext, reason: str) -> Proposal:
+        return Proposal(
+            controller=NAME, topology=context.active, hints=context.active_hints, reason=reason
+        )

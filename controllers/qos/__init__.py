@@ -1,0 +1,5 @@
+"""The QoS agent: events in, V_short and V_long out (paper 3.3)."""
+
+from hmas.controllers.qos.agent import QosAgent
+
+__all__ = ["QosAgent"]
