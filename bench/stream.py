@@ -12,20 +12,28 @@ import aiohttp
 from hmas.bench.metrics import RequestResult, unfinished
 from hmas.bench.prompts import prompt_token_ids
 from hmas.bench.slo import WorkloadRequest
+from hmas.engine.simulator.openai_api import OUTPUT_TOKENS_KEY
 
 Seconds = Callable[[], float]
+CLIENT_CAP_TOKENS = 4096
 _USAGE = b'"usage"'
 
 
 @dataclass(frozen=True, slots=True)
 class LiveTarget:
-    """Where to send requests. ``api_key`` should be a trusted one: tenants are claimed."""
+    """Where to send requests.
+
+    ``api_key`` should be a trusted one: tenants are claimed. A ``simulated`` engine is told the
+    true output length beside the request; any other one is held to it by ``max_tokens``, which
+    the scheduler sees as well, so there no prediction exceeds the truth.
+    """
 
     base_url: str
     model: str
     api_key: str | None = None
     timeout_s: float = 600.0
     seed: int = 0
+    simulated: bool = False
 
     @property
     def completions_url(self) -> str:
@@ -66,16 +74,22 @@ def request_headers(request: WorkloadRequest, target: LiveTarget) -> dict[str, s
 
 def request_body(request: WorkloadRequest, target: LiveTarget) -> dict[str, Any]:
     """A completion of exactly the trace's lengths; the prediction travels as a hint."""
-    return {
+    output_tokens = request.output_tokens
+    body: dict[str, Any] = {
         "model": target.model,
         "prompt": prompt_token_ids(request, target.seed),
-        "max_tokens": request.output_tokens,
-        "ignore_eos": True,
         "temperature": 0,
         "stream": True,
         "stream_options": {"include_usage": True},
         "nvext": {"agent_hints": {"osl": request.features.predicted_output_tokens}},
     }
+    if target.simulated:
+        body["max_tokens"] = max(CLIENT_CAP_TOKENS, output_tokens)
+        body["vllm_xargs"] = {OUTPUT_TOKENS_KEY: output_tokens}
+    else:
+        body["max_tokens"] = output_tokens
+        body["ignore_eos"] = True
+    return body
 
 
 async def send(

@@ -10,6 +10,7 @@ from hmas.bench.stream import LiveTarget, read_stream, request_body, request_hea
 from hmas.controllers.perception.headers import read_claims
 from hmas.engine.clock import FakeClock
 from hmas.engine.features import RequestFeatures, TaskType
+from hmas.engine.simulator.openai_api import LengthSource, decode_completion
 
 REQUEST = WorkloadRequest(
     RequestFeatures(
@@ -97,6 +98,16 @@ def test_perception_reads_back_what_the_annotation_says() -> None:
 def test_body_has_the_true_lengths_and_the_prediction_as_a_hint() -> None:
     body = request_body(REQUEST, TARGET)
     assert len(body["prompt"]) == 12
-    assert body["max_tokens"] == 25
+    assert (body["max_tokens"], body["ignore_eos"]) == (25, True)
     assert body["nvext"]["agent_hints"]["osl"] == 40
     assert TARGET.completions_url == "http://127.0.0.1:1/v1/completions"
+
+
+def test_a_simulated_engine_learns_the_truth_beside_what_the_scheduler_sees() -> None:
+    target = LiveTarget("http://127.0.0.1:1", "m", simulated=True)
+    body = request_body(REQUEST, target)
+    payload = json.dumps(body).encode()
+    decoded, prompt_tokens = decode_completion(payload)
+    simulated = LengthSource(0, 8192).sim_request(decoded, payload, prompt_tokens, "r7", 0.0)
+    assert (simulated.prompt_tokens, simulated.output_tokens) == (12, 25)
+    assert (simulated.max_tokens or 0) > 25
