@@ -90,7 +90,7 @@ class SimulatedEngine:
             if stock
             else CoreLine(self.identity, limits, self._tokens_of)
         )
-        self._sequences: dict[str, Sequence] = {}
+        self._sequences: dict[Sequence, None] = {}
         self._aborted: list[Sequence] = []
         self._plan: StepPlan | None = None
         self._controls = StepControls(limits.max_num_seqs, limits.max_num_batched_tokens)
@@ -103,24 +103,28 @@ class SimulatedEngine:
 
         Raises:
             RefusedRequestError: no room for the prompt and one token in the model's context,
-                an empty prompt, an output of less than one token, an id already in use.
+                an empty prompt, an output of less than one token.
         """
         target = self._target(request)
         sequence = Sequence(request, target, self._clock.now_s(), payload)
-        self._sequences[request.features.request_id] = sequence
+        self._sequences[sequence] = None
         self._line.add(sequence, sequence.enqueued_s)
         return sequence
 
-    def abort(self, request_id: str) -> bool:
+    def abort(self, sequence: Sequence) -> bool:
         """Drop a request, at the end of the step if one runs; False when it is not here."""
-        sequence = self._sequences.get(request_id)
-        if sequence is None:
+        if sequence not in self._sequences:
             return False
         if self._plan is not None:
             self._aborted.append(sequence)
         else:
             self._finish(sequence, Outcome.ABORTED)
         return True
+
+    def abort_all(self) -> None:
+        """Drop everything, as an engine that shuts down."""
+        for sequence in list(self._sequences):
+            self.abort(sequence)
 
     def handle(self, request: ControlRequest) -> ControlReply:
         """Answer the control link. Must not run inside another call of this engine."""
@@ -196,15 +200,20 @@ class SimulatedEngine:
         for sequence in finished:
             self._finish(sequence, Outcome.COMPLETED)
         for sequence in self._aborted:
-            if sequence.request.features.request_id in self._sequences:
+            if sequence in self._sequences:
                 self._finish(sequence, Outcome.ABORTED)
         self._aborted.clear()
         self._record(plan, now_s)
         return StepOutcome(sampled, finished)
 
-    def flush_stats(self) -> None:
-        """Report the steps that were not reported yet."""
-        if self._tally.steps:
+    def check_lease(self) -> None:
+        """For hosts that idle: notice the end of a lease without a step, and report it."""
+        if self._line.check_lease(self._clock.now_s()):
+            self.flush_stats(force=True)
+
+    def flush_stats(self, *, force: bool = False) -> None:
+        """Report the steps that were not reported yet; with ``force`` the state in any case."""
+        if self._tally.steps or force:
             now_s = self._clock.now_s()
             self._on_event(
                 self._tally.flush(
@@ -282,7 +291,7 @@ class SimulatedEngine:
         if sequence in self._batch:
             self._batch.stop(sequence)
         self._line.forget(sequence)
-        del self._sequences[sequence.request.features.request_id]
+        del self._sequences[sequence]
         self._on_event(_finished(sequence, outcome, self._clock.now_s()))
 
     def _record(self, plan: StepPlan, now_s: float) -> None:
@@ -294,7 +303,7 @@ class SimulatedEngine:
         return sequence.request.prompt_tokens + self._batch.decodes.produced(sequence)
 
     def _target(self, request: SimRequest) -> int:
-        features, longest = request.features, self.profile.limits.max_model_len
+        longest = self.profile.limits.max_model_len
         if request.prompt_tokens < 1:
             raise RefusedRequestError("prompt_tokens must be at least 1")
         if request.prompt_tokens >= longest:
@@ -307,8 +316,6 @@ class SimulatedEngine:
             wanted = min(wanted, request.max_tokens)
         if wanted < 1:
             raise RefusedRequestError("output_tokens and max_tokens must be at least 1")
-        if features.request_id in self._sequences:
-            raise RefusedRequestError(f"request_id {features.request_id!r} is in use")
         return min(wanted, longest - request.prompt_tokens)
 
 

@@ -52,6 +52,9 @@ class WaitingLine(Protocol):
 
     def handle(self, request: ControlRequest, now_s: float) -> ControlReply: ...
 
+    def check_lease(self, now_s: float) -> bool:
+        """True when the directive's lease has just ended."""
+
     def active(self) -> ActiveState: ...
 
     def __len__(self) -> int: ...
@@ -100,6 +103,9 @@ class StockLine:
             step=self._step,
             reason="this engine simulates stock vLLM, which takes no directives",
         )
+
+    def check_lease(self, now_s: float) -> bool:
+        return False
 
     def active(self) -> ActiveState:
         return ActiveState(0, BASELINE, bypass=False, lease_expired=False, doubt="")
@@ -163,6 +169,9 @@ class CoreLine:
         if isinstance(request, Directive):
             return self.core.apply(request, now_s)
         return self.core.describe()
+
+    def check_lease(self, now_s: float) -> bool:
+        return self.core.check_lease(now_s)
 
     def active(self) -> ActiveState:
         core = self.core

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,15 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     fit: FitError | None = None
 
 
+def faster(profile: Profile, speed: float) -> Profile:
+    """The same engine on hardware that is ``speed`` times as fast: compressed real time."""
+    if not (math.isfinite(speed) and speed > 0):
+        raise ProfileError(f"speed must be above 0, got {speed}")
+    coefficients = msgspec.structs.asdict(profile.step_model)
+    scaled = {name: value / speed for name, value in coefficients.items()}
+    return msgspec.structs.replace(profile, step_model=StepModel(**scaled))
+
+
 def profile_names() -> list[str]:
     """Names of the shipped profiles, sorted."""
     return sorted(path.stem for path in PROFILES_DIR.glob("*.json"))
@@ -81,6 +91,11 @@ def check_limits(limits: EngineLimits, origin: str) -> None:
     for field in EngineLimits.__struct_fields__:
         if getattr(limits, field) < 1:
             raise ProfileError(f"profile {origin}: limits.{field} must be at least 1")
+    if limits.kv_blocks * limits.block_size < limits.max_model_len:
+        raise ProfileError(
+            f"profile {origin}: limits.kv_blocks must hold one request of limits.max_model_len"
+            f" ({limits.max_model_len} tokens)"
+        )
     if limits.max_num_batched_tokens < limits.max_num_seqs:
         raise ProfileError(
             f"profile {origin}: limits.max_num_batched_tokens must be at least "

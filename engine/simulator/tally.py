@@ -61,7 +61,7 @@ class StepTally:
             step=self._step,
             steps=self.steps,
             busy_s=self._busy_s,
-            span_s=now_s - self.since_s,
+            span_s=now_s - self.since_s if self.steps else 0.0,
             running=running,
             waiting=waiting,
             prefill_tokens=self._prefill,
