@@ -110,12 +110,13 @@ def covering_tests(path: Path) -> list[Path]:
     """Where the test of a module may be: beside it in the mirror, or for its whole package."""
     mirror, package = Path("tests") / path.parent, f"test_{path.parent.name}.py"
     own = [] if path.name == "__init__.py" else [mirror / f"test_{path.name}"]
-    return [*own, mirror / package, mirror.parent / package]
+    is_in_package = len(path.parts) > 2
+    return [*own, mirror / package, *([mirror.parent / package] if is_in_package else [])]
 
 
 def test_every_module_has_its_test() -> None:
     untested = [
-        f"add {covering_tests(path)[0]} or {covering_tests(path)[-1]}: "
+        f"add {' or '.join(map(str, covering_tests(path)))}: "
         f"{path} has {lines_of_code(path)} lines of code"
         for path in room_files(".py")
         if not path.as_posix().startswith(tuple(TESTED_ELSEWHERE))
