@@ -103,6 +103,7 @@ class ResumeState(msgspec.Struct, frozen=True, kw_only=True):
     topology: str
     hints: Hints = {}
     stable_topology: str
+    stable_hints: Hints = {}
     chosen_at_s: float = 0.0
     cool_down_until_s: float = 0.0
     quarantine: dict[str, float] = {}

@@ -91,6 +91,11 @@ class Statera:
         """Neither budget nor concurrency is held below the engine's own limits."""
         return self.budget.at_high and self.n_run.at_high
 
+    def open_wide(self) -> None:
+        """Forget all restraint: somebody else took the controls, or they did harm."""
+        self.budget.value, self.n_run.value = float(self.budget.high), float(self.n_run.high)
+        self._mean_error = 0.0
+
     def update(
         self, view: VShort, calibration: ConformalBound, step_model: StepModel | None
     ) -> Controls:

@@ -60,6 +60,11 @@ class StepFit:
         """Mean |predicted - measured| / measured of recent reports, predicted beforehand."""
         return self._error if self._candidate is not None else None
 
+    @property
+    def published(self) -> StepModel | None:
+        """The newest model that was trusted."""
+        return self._published
+
     def observe(self, stats: StepStats) -> None:
         """One report; those without work are ignored."""
         steps = max(1, stats.steps)
