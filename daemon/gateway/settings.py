@@ -48,6 +48,7 @@ class EngineTarget(_Frozen):
     Attributes:
         models: names it serves; empty: asked from its ``/v1/models``.
         max_in_flight: requests it may hold at once, waiting ones included.
+        accepts_features: send x_r in ``vllm_xargs``; false for servers that refuse unknown fields.
         priority_scheduling: it runs with ``--scheduling-policy priority``, so ``priority`` may
             be sent in the body (in vLLM's polarity); otherwise the field is taken out.
         step_model: prior knowledge of its speed; None: learn from finished requests.
@@ -58,6 +59,7 @@ class EngineTarget(_Frozen):
     models: tuple[Name, ...] = ()
     api_key: SecretStr | None = None
     max_in_flight: Annotated[int, Field(ge=1)] = 5000
+    accepts_features: bool = True
     priority_scheduling: bool = False
     step_model: StepModelSettings | None = None
 
@@ -130,6 +132,7 @@ class GatewaySettings(_Frozen):
     max_in_flight: Annotated[int, Field(ge=1)] = 5000
     max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
     max_buffered_bytes: Annotated[int, Field(ge=1024)] = 16 * 1024 * 1024
+    body_timeout_s: Positive = 60.0
     connect_timeout_s: Positive = 2.0
     read_timeout_s: Positive = 600.0
     queue_ttl_s: Positive = 60.0

@@ -1,0 +1,272 @@
+"""The gateway as one aiohttp application: parts put together, routes, start and end."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+
+import hmas
+from hmas.controllers.perception.chain import Classifier, Perception
+from hmas.controllers.prediction.analytic import AnalyticPredictor
+from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.history import HistoryPredictor
+from hmas.daemon.gateway.accounting import Accounting
+from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
+from hmas.daemon.gateway.dispatch import Dispatcher
+from hmas.daemon.gateway.engines import Engine, EnginePool
+from hmas.daemon.gateway.errors import method_not_allowed, not_found
+from hmas.daemon.gateway.health import HealthChecks
+from hmas.daemon.gateway.keys import KeyRing
+from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
+from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
+from hmas.daemon.gateway.metrics import GatewayMetrics
+from hmas.daemon.gateway.proxy import PREFIX, Proxy, ProxyParts
+from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.gateway.tagging import Tagger
+from hmas.daemon.tasks import Tasks
+from hmas.engine.clock import Clock, SystemClock
+from hmas.engine.link.outbox import Outbox
+
+ENGINE_KEEPALIVE_S: Final = 4.0
+"""Below uvicorn's five seconds, so that an idle connection is closed by this side first."""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What distinguishes one worker process from the others of the same gateway.
+
+    ``cells`` is the shared memory of the in-flight counts, ``metrics_dir`` that of the metrics.
+    """
+
+    index: int = 0
+    cells: Cells | None = None
+    metrics_dir: Path | None = None
+
+
+ALONE: Final = Worker()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What tests replace: time, chance, the learned classifier."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    rng: random.Random = field(default_factory=random.Random)
+    classifier: Classifier | None = None
+
+
+def count_columns(settings: GatewaySettings) -> int:
+    """Counters that the workers share: the total, every engine, every tenant."""
+    tenants = len(KeyRing(settings.keys, settings.anonymous).tenants)
+    return FIRST_ENGINE + len(settings.engines) + tenants
+
+
+class GatewayApp:
+    """One worker's parts; ``application`` is what a server serves."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        runtime_dir: Path | None = None,
+        worker: Worker = ALONE,
+        surroundings: Surroundings | None = None,
+    ) -> None:
+        self._settings = settings
+        self._runtime_dir = runtime_dir
+        self._worker = worker
+        self._around = surroundings or Surroundings()
+        self._tasks = Tasks()
+        self._started = False
+        self.metrics = GatewayMetrics(worker.metrics_dir)
+        self.keys = KeyRing(settings.keys, settings.anonymous)
+        counts = CountTable(
+            count_columns(settings),
+            rows=settings.workers,
+            row=worker.index,
+            cells=worker.cells,
+        )
+        self.pool = EnginePool(
+            Engine(target, counts, FIRST_ENGINE + number)
+            for number, target in enumerate(settings.engines)
+        )
+        self.drain_rate = DrainRate(settings.retry_after_cap_s, self._around.rng)
+        self.admission = Admission(
+            counts,
+            len(settings.engines),
+            settings.max_in_flight,
+            self.drain_rate,
+            self._around.clock,
+        )
+        self.perception = Perception(
+            _predictor(settings),
+            classifier=self._around.classifier,
+            budget_s=settings.tagging_budget_ms / 1000,
+        )
+        self.application = self._application()
+
+    def _application(self) -> web.Application:
+        application = web.Application(client_max_size=self._settings.max_body_bytes)
+        application.cleanup_ctx.append(self._run)
+        self._local: dict[str, Handler] = {
+            "/livez": self._livez,
+            "/readyz": self._readyz,
+            "/health": self._readyz,
+            "/metrics": self._metrics,
+            "/version": self._version,
+        }
+        application.router.add_route("*", "/{path:.*}", self._route)
+        return application
+
+    async def _run(self, _: web.Application) -> AsyncIterator[None]:
+        link = self._link()
+        async with self._session() as session:
+            self._proxy = Proxy(self._parts(session, link))
+            health = HealthChecks(
+                self.pool, session, self._settings, self.metrics, clock=self._around.clock
+            )
+            await health.check_all()
+            self._tasks.start(health.run(), name="health checks")
+            if link is not None:
+                self._tasks.start(link.run(), name="control link")
+            yield
+            await self._tasks.close()
+            if link is not None:
+                link.close()
+
+    def _link(self) -> GatewayLink | None:
+        if self._runtime_dir is None:
+            return None
+        settings, clock = self._settings, self._around.clock
+        source = f"{settings.gateway_id}-w{self._worker.index}"
+        outbox = Outbox(
+            source,
+            uuid.uuid4().hex,
+            clock,
+            kind="gateway",
+            capacity=settings.max_buffered_events,
+        )
+        endpoints = LinkEndpoints.of(settings, self._runtime_dir)
+        return GatewayLink(endpoints, outbox, clock, settings.events_flush_s)
+
+    def _session(self) -> ClientSession:
+        settings = self._settings
+        return ClientSession(
+            connector=TCPConnector(limit=0, keepalive_timeout=ENGINE_KEEPALIVE_S),
+            timeout=ClientTimeout(
+                total=None,
+                sock_connect=settings.connect_timeout_s,
+                sock_read=settings.read_timeout_s,
+            ),
+            auto_decompress=False,
+            read_bufsize=2**18,
+        )
+
+    def _parts(self, session: ClientSession, link: GatewayLink | None) -> ProxyParts:
+        settings, clock = self._settings, self._around.clock
+        dispatcher = Dispatcher(
+            self.pool,
+            session,
+            settings=settings,
+            metrics=self.metrics,
+            drain_rate=self.drain_rate,
+            clock=clock,
+        )
+        accounting = Accounting(
+            self.perception, self.metrics, link, clock, log_requests=settings.access_log
+        )
+        return ProxyParts(
+            settings=settings,
+            keys=self.keys,
+            admission=self.admission,
+            tagger=Tagger(self.perception, self.metrics),
+            pool=self.pool,
+            dispatcher=dispatcher,
+            accounting=accounting,
+            metrics=self.metrics,
+            link=link,
+            clock=clock,
+        )
+
+    async def _route(self, request: web.Request) -> web.StreamResponse:
+        path = request.path
+        if path.startswith(PREFIX):
+            return await self._proxy.handle(request)
+        local = self._local.get(path)
+        error = None
+        if local is None:
+            error = not_found(path)
+        elif request.method not in {"GET", "HEAD"}:
+            error = method_not_allowed(request.method, path, "GET")
+        if local is None or error is not None:
+            assert error is not None
+            return web.Response(
+                status=error.status,
+                body=error.body(),
+                content_type="application/json",
+                headers=error.headers,
+            )
+        return await local(request)
+
+    async def _livez(self, _: web.Request) -> web.Response:
+        return _json({"status": "alive"})
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        draining = self.admission.is_draining
+        ready = self.pool.any_up() and not draining
+        return _json(
+            {
+                "status": "ready" if ready else "draining" if draining else "no engine is up",
+                "engines": {engine.id: engine.is_up for engine in self.pool.engines},
+                "in_flight": self.admission.inside,
+            },
+            200 if ready else 503,
+        )
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        for engine in self.pool.engines:
+            self.metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
+        return web.Response(
+            body=self.metrics.scrape(),
+            headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
+        )
+
+    async def _version(self, _: web.Request) -> web.Response:
+        return _json({"version": hmas.__version__})
+
+
+def create_app(
+    settings: GatewaySettings,
+    *,
+    runtime_dir: Path | None = None,
+    worker: Worker = ALONE,
+    surroundings: Surroundings | None = None,
+) -> web.Application:
+    """One gateway worker; without ``runtime_dir`` it has no control link.
+
+    Serve it with ``handler_cancellation=True``: a client that leaves must abort its request.
+    """
+    return GatewayApp(settings, runtime_dir, worker, surroundings).application
+
+
+def _predictor(settings: GatewaySettings) -> Predictor:
+    """The step model of the first engine that has one, else experience alone."""
+    history = HistoryPredictor()
+    for engine in settings.engines:
+        if engine.step_model is not None:
+            return AnalyticPredictor(engine.step_model.step_model(), history)
+    return history
+
+
+def _json(content: dict[str, object], status: int = 200) -> web.Response:
+    return web.Response(body=_encode(content), status=status, content_type="application/json")

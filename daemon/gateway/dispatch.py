@@ -1,0 +1,210 @@
+"""Finding an engine that answers: failover before the first byte, requeueing on its 503."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Final
+
+from aiohttp import (
+    ClientConnectorError,
+    ClientError,
+    ClientResponse,
+    ClientSession,
+    ConnectionTimeoutError,
+    SocketTimeoutError,
+)
+
+from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.engines import Engine, EnginePool, Unavailable
+from hmas.daemon.gateway.errors import ApiError, engine_failed, saturated, unavailable
+from hmas.daemon.gateway.forwarding import to_engine
+from hmas.daemon.gateway.limits import DrainRate
+from hmas.daemon.gateway.metrics import GatewayMetrics
+from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.engine.clock import Clock
+from hmas.engine.events import ShedReason
+
+UNAVAILABLE: Final = 503
+NOT_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""Headers that aiohttp must not invent when the client did not send them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request for whichever engine takes it.
+
+    ``repeatable`` requests may be sent again although an engine may have begun with them.
+    """
+
+    method: str
+    path_and_query: str
+    headers: Mapping[str, str]
+    model: str | None
+    body_for: Callable[[Engine], bytes | None]
+    repeatable: bool
+
+
+@dataclass(slots=True)
+class Answer:
+    """An engine's answer with its first bytes (all of them when ``complete``); close it."""
+
+    engine: Engine
+    upstream: ClientResponse
+    start: bytes
+    complete: bool
+
+    def close(self) -> None:
+        """Give the engine's slot back; an answer not read to its end is aborted there."""
+        self.upstream.close()
+        self.engine.release()
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """What one request has been through: engines given up, and those that hung up once."""
+
+    until_s: float
+    given_up: set[Engine] = field(default_factory=set)
+    hung_up: set[Engine] = field(default_factory=set)
+
+
+class Dispatcher:
+    """Sends a request to the least loaded live engine, and on to another while it still can."""
+
+    def __init__(
+        self,
+        pool: EnginePool,
+        session: ClientSession,
+        *,
+        settings: GatewaySettings,
+        metrics: GatewayMetrics,
+        drain_rate: DrainRate,
+        clock: Clock,
+    ) -> None:
+        self._pool = pool
+        self._session = session
+        self._settings = settings
+        self._metrics = metrics
+        self._drain_rate = drain_rate
+        self._clock = clock
+        self._requeued = 0
+
+    async def send(self, call: Call, outgoing: Outgoing) -> Answer:
+        """The first answer that is not an engine's own 503.
+
+        Raises:
+            ApiError: 503 no engine is up, 429 all are full or kept refusing, 502 the engine
+                broke off a request that must not be repeated, 504 it was silent too long.
+        """
+        attempts = _Attempts(self._clock.now_s() + self._settings.queue_ttl_s)
+        while True:
+            engine = self._pool.choose(outgoing.model, self._clock.now_s(), attempts.given_up)
+            if isinstance(engine, Unavailable):
+                await self._wait_or_refuse(engine, outgoing, attempts)
+                continue
+            answer = await self._try(engine, call, outgoing, attempts)
+            if answer is not None:
+                return answer
+
+    async def _try(
+        self, engine: Engine, call: Call, outgoing: Outgoing, attempts: _Attempts
+    ) -> Answer | None:
+        engine.take()
+        answer = None
+        try:
+            call.engine = engine
+            answer = await self._ask(engine, call, outgoing)
+        except (ClientConnectorError, ConnectionTimeoutError):
+            engine.failed(self._clock.now_s())
+            self._give_up(engine, attempts, "unreachable")
+        except SocketTimeoutError as error:
+            raise _silent(engine, self._settings.read_timeout_s) from error
+        except (ClientError, OSError) as error:
+            self._hung_up(engine, outgoing, attempts, error)
+        finally:
+            if answer is None:
+                engine.release()
+        return answer
+
+    async def _ask(self, engine: Engine, call: Call, outgoing: Outgoing) -> Answer | None:
+        call.dispatched_at = perf_counter()
+        headers = to_engine(outgoing.headers, call.request_id, engine.authorization)
+        upstream = await self._session.request(
+            outgoing.method,
+            engine.url(outgoing.path_and_query),
+            data=outgoing.body_for(engine),
+            headers=headers,
+            allow_redirects=False,
+            skip_auto_headers=NOT_ADDED,
+        )
+        if upstream.status == UNAVAILABLE:
+            upstream.close()
+            engine.refused(self._clock.now_s())
+            self._metrics.retries.labels(engine.id, "refused").inc()
+            return None
+        complete = self._fits_memory(upstream)
+        try:
+            start = await (upstream.read() if complete else upstream.content.readany())
+        except BaseException:
+            upstream.close()
+            raise
+        engine.succeeded()
+        return Answer(engine, upstream, start, complete)
+
+    def _fits_memory(self, upstream: ClientResponse) -> bool:
+        """Short answers of known length are read whole: they can still be asked elsewhere."""
+        length = upstream.content_length
+        return length is not None and length <= self._settings.max_buffered_bytes
+
+    def _hung_up(
+        self, engine: Engine, outgoing: Outgoing, attempts: _Attempts, error: Exception
+    ) -> None:
+        """The connection broke before the first byte: once may be a stale idle connection."""
+        if not outgoing.repeatable:
+            raise engine_failed(f"engine {engine.id} broke off the request") from error
+        if engine in attempts.hung_up:
+            engine.failed(self._clock.now_s())
+            self._give_up(engine, attempts, "hung_up")
+        else:
+            attempts.hung_up.add(engine)
+            self._metrics.retries.labels(engine.id, "hung_up").inc()
+
+    def _give_up(self, engine: Engine, attempts: _Attempts, reason: str) -> None:
+        attempts.given_up.add(engine)
+        self._metrics.retries.labels(engine.id, reason).inc()
+
+    async def _wait_or_refuse(
+        self, reason: Unavailable, outgoing: Outgoing, attempts: _Attempts
+    ) -> None:
+        now_s = self._clock.now_s()
+        if reason is Unavailable.DOWN:
+            raise unavailable(
+                "no engine that serves this model is up",
+                self._drain_rate.retry_after_s(now_s),
+                ShedReason.NO_ENGINE,
+            )
+        if reason is Unavailable.FULL or self._requeued >= self._settings.max_requeued:
+            raise self._saturated("all engines are full", ShedReason.SATURATED)
+        if now_s >= attempts.until_s:
+            ttl_s = self._settings.queue_ttl_s
+            raise self._saturated(f"engines kept refusing for {ttl_s:g} s", ShedReason.TTL_EXPIRED)
+        self._requeued += 1
+        try:
+            await asyncio.sleep(self._pool.next_free_s(outgoing.model, now_s))
+        finally:
+            self._requeued -= 1
+
+    def _saturated(self, message: str, reason: ShedReason) -> ApiError:
+        return saturated(message, self._drain_rate.retry_after_s(self._clock.now_s()), reason)
+
+
+def _silent(engine: Engine, timeout_s: float) -> ApiError:
+    return ApiError(
+        504,
+        f"engine {engine.id} sent nothing for {timeout_s:g} s",
+        kind="server_error",
+        code="engine_timeout",
+    )

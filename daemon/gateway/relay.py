@@ -1,0 +1,91 @@
+"""Passing an answer on: whole when it is short, chunk by chunk as it comes otherwise."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from aiohttp import ClientError, web
+from multidict import CIMultiDict
+
+from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.dispatch import Answer
+from hmas.daemon.gateway.errors import engine_failed
+from hmas.engine.events import Outcome
+
+EVENT_STREAM: Final = "text/event-stream"
+ERROR_EVENT: Final = b'data: {"error"'
+BAD_REQUEST: Final = 400
+SERVER_ERROR: Final = 500
+
+_log = logging.getLogger("hmas.gateway")
+
+
+def outcome_of(status: int) -> Outcome:
+    """A 4xx is the client's own doing: the engine neither served nor failed it."""
+    if status < BAD_REQUEST:
+        return Outcome.COMPLETED
+    return Outcome.ABORTED if status < SERVER_ERROR else Outcome.FAILED
+
+
+def relay_whole(call: Call, answer: Answer, headers: CIMultiDict[str]) -> web.Response:
+    """An answer that has been read to its end."""
+    call.saw(answer.start)
+    call.status = answer.upstream.status
+    call.outcome = outcome_of(call.status)
+    return web.Response(body=answer.start, status=call.status, headers=headers)
+
+
+async def relay_stream(
+    request: web.Request, call: Call, answer: Answer, headers: CIMultiDict[str]
+) -> web.StreamResponse:
+    """An answer that is still being made; what the engine sends goes out at once.
+
+    When the engine breaks off, an event stream ends with an error event (the client's library
+    raises it) and any other body is cut, so that it cannot be taken for a whole one.
+    """
+    upstream = answer.upstream
+    response = web.StreamResponse(status=upstream.status, headers=headers)
+    if upstream.content_length is not None:
+        response.content_length = upstream.content_length
+    call.streamed = upstream.content_type == EVENT_STREAM
+    call.status = upstream.status
+    call.outcome = Outcome.ABORTED
+    await response.prepare(request)
+    chunk = answer.start
+    content = upstream.content
+    while chunk:
+        await response.write(chunk)
+        call.saw(chunk)
+        try:
+            chunk = await content.readany()
+        except (ClientError, OSError) as error:
+            await _broke_off(request, response, call, error)
+            return response
+    await response.write_eof()
+    call.outcome = outcome_of(call.status)
+    if call.streamed and ERROR_EVENT in call.tail():
+        call.outcome = Outcome.FAILED
+    return response
+
+
+async def _broke_off(
+    request: web.Request, response: web.StreamResponse, call: Call, error: Exception
+) -> None:
+    assert call.engine is not None
+    call.outcome = Outcome.FAILED
+    call.code = "engine_error"
+    _log.warning(
+        "request %s: engine %s broke off its answer: %s",
+        call.request_id,
+        call.engine.id,
+        type(error).__name__,
+    )
+    if not call.streamed:
+        if request.transport is not None:
+            request.transport.abort()
+        return
+    event = engine_failed(f"engine {call.engine.id} broke off its answer").sse_event()
+    separator = b"" if call.tail().endswith(b"\n\n") else b"\n\n"
+    await response.write(separator + event)
+    await response.write_eof()

@@ -1,0 +1,129 @@
+"""Serving one gateway worker: socket, signals, drain."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import multiprocessing
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import uvloop
+from aiohttp import web
+
+from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.settings import GatewaySettings
+
+BACKLOG: Final = 2048
+CLIENT_KEEPALIVE_S: Final = 75.0
+COLLECT_EVERY_ALLOCATIONS: Final = 50_000
+
+_log = logging.getLogger("hmas.gateway")
+
+
+class GatewayStartError(RuntimeError):
+    """The gateway cannot start; the message says what to change."""
+
+
+def listen(host: str, port: int, *, shared: bool) -> socket.socket:
+    """A listening socket, ``shared`` with other processes by SO_REUSEPORT.
+
+    Raises:
+        GatewayStartError: the address is taken or not ours.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise GatewayStartError(f"cannot listen on {host}:{port}: {error}") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)  # noqa: FBT003
+    except OSError as error:
+        listener.close()
+        raise GatewayStartError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}; "
+            "set gateway.host and gateway.port"
+        ) from error
+    return listener
+
+
+@asynccontextmanager
+async def serving(gateway: GatewayApp, listener: socket.socket) -> AsyncIterator[None]:
+    """The worker answers on ``listener`` inside this context."""
+    runner = web.AppRunner(
+        gateway.application,
+        handler_cancellation=True,
+        access_log=None,
+        keepalive_timeout=CLIENT_KEEPALIVE_S,
+        max_field_size=16_384,
+    )
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listener).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+async def serve(
+    gateway: GatewayApp,
+    settings: GatewaySettings,
+    listener: socket.socket,
+    on_ready: Callable[[], None] | None = None,
+) -> int:
+    """Serve until SIGTERM, SIGINT or the end of the supervisor, then drain; the exit code."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        loop.add_reader(supervisor.sentinel, stop.set)
+    async with serving(gateway, listener):
+        host, port = listener.getsockname()[:2]
+        _log.info("gateway %s listens on http://%s:%d", settings.gateway_id, host, port)
+        _freeze_garbage_collection()
+        if on_ready is not None:
+            on_ready()
+        await stop.wait()
+        _log.info("draining %d requests", gateway.admission.inside)
+        left = await gateway.admission.drain(settings.drain_timeout_s)
+        if left:
+            _log.warning("%d requests cut off after %g s", left, settings.drain_timeout_s)
+    return 0
+
+
+def run_worker(
+    gateway_of: Callable[[], GatewayApp],
+    settings: GatewaySettings,
+    on_ready: Callable[[], None] | None = None,
+) -> int:
+    """One worker in this process, on its own event loop, until it is told to stop."""
+    listener = listen(settings.host, settings.port, shared=settings.workers > 1)
+
+    async def main() -> int:
+        return await serve(gateway_of(), settings, listener, on_ready)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main())
+
+
+def _freeze_garbage_collection() -> None:
+    """What lives from the start on is never walked again, and the rest less often.
+
+    A full collection in the middle of a stream is the gateway's longest pause.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY_ALLOCATIONS, 20, 50)

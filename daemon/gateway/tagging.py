@@ -1,0 +1,79 @@
+"""From an HTTP request to its features: the edge between the gateway and perception."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+
+from hmas.controllers.perception.chain import Perception
+from hmas.controllers.perception.headers import InvalidClaimError, read_claims
+from hmas.controllers.perception.incoming import Incoming
+from hmas.daemon.gateway.body import GENERATES, Body
+from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.errors import invalid_field
+from hmas.daemon.gateway.keys import Client
+from hmas.daemon.gateway.metrics import GatewayMetrics
+from hmas.engine.features import RequestFeatures, encode_features
+
+
+class Tagger:
+    """Runs perception on requests that an engine will schedule."""
+
+    def __init__(self, perception: Perception, metrics: GatewayMetrics) -> None:
+        self._perception = perception
+        self._metrics = metrics
+
+    def tag(
+        self, call: Call, client: Client, headers: Mapping[str, str], body: Body
+    ) -> RequestFeatures | None:
+        """Features of a generation request, None for the other routes.
+
+        Raises:
+            ApiError: 400 naming a header that is out of range.
+        """
+        if body.route not in GENERATES:
+            return None
+        started_s = perf_counter()
+        try:
+            claims = read_claims(headers, body.hints(), trusted=client.defaults.trusted)
+        except InvalidClaimError as error:
+            raise invalid_field(str(error), error.header, "invalid_header") from error
+        prompt = body.prompt()
+        features = self._perception.tag(
+            Incoming(
+                request_id=call.request_id,
+                arrival_s=call.arrival_s,
+                defaults=client.defaults,
+                claims=claims,
+                prompt=prompt,
+                max_output_tokens=body.max_output_tokens,
+            )
+        )
+        call.features = features
+        call.tenant = features.tenant
+        call.prompt_bytes = prompt.size_bytes
+        self._metrics.tagging.observe(perf_counter() - started_s)
+        return features
+
+
+class FeatureInjector:
+    """The body as each kind of engine wants it, encoded at most once per kind."""
+
+    def __init__(self, body: Body, features: RequestFeatures | None) -> None:
+        self._body = body
+        self._features = features
+        self._encoded: dict[tuple[bool, bool], bytes] = {}
+
+    def body(self, *, accepts_features: bool, priority_scheduling: bool) -> bytes:
+        kind = (accepts_features, priority_scheduling)
+        encoded = self._encoded.get(kind)
+        if encoded is None:
+            encoded = self._encoded[kind] = self._encode(*kind)
+        return encoded
+
+    def _encode(self, accepts_features: bool, priority_scheduling: bool) -> bytes:
+        features = self._features
+        if features is None or not accepts_features:
+            return self._body.without_features()
+        vllm_priority = -features.priority if priority_scheduling else None
+        return self._body.with_features(encode_features(features), vllm_priority)
