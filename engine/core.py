@@ -232,6 +232,20 @@ class ExecutionCore:
         self._doubt_until_s = now_s + DOUBT_HOLD_S
         self._enforce(BASELINE, {}, UNBOUNDED, now_s)
 
+    def abandon(self, reason: str, now_s: float) -> None:
+        """:meth:`fall_back` for a host that holds all requests itself and trusts no pool of ours.
+
+        Pool and bookings are dropped, not walked: they may be what is broken.
+        """
+        self.topology = make_topology(BASELINE)
+        self.controls = UNBOUNDED
+        self.fence = self.fence.cleared()
+        self.budget = StepBudget(self.limits)
+        self._running = set()
+        self._blocked = None
+        self.doubt = reason
+        self._doubt_until_s = now_s + DOUBT_HOLD_S
+
     def swap(self, name: str, hints: Hints, now_s: float) -> None:
         """Rebuild the order of the whole pool in place; nothing is lost or restarted."""
         successor = make_topology(name, hints)

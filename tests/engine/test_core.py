@@ -207,3 +207,17 @@ def test_bookings_end_when_nothing_runs() -> None:
     assert not made.runs(request)
     assert made.fence.booked_blocks == 0
     assert made.budget.tightest_tpot_ms is None
+
+
+def test_an_abandoned_core_is_in_doubt_and_holds_nothing() -> None:
+    made = core()
+    made.apply(directive(1, "edf", controls=Controls(n_run=2, fence={0: 10})), 0.0)
+    waiting, running = queued("w"), queued("r")
+    made.add(waiting, 0.0)
+    made.started(running)
+    made.abandon("broken", 0.0)
+    assert (made.topology.name, len(made), made.running) == ("fcfs", 0, 0)
+    assert (made.bypass, made.describe().doubt) == (True, "broken")
+    assert made.begin_step(0.0, 1, 1, 0) == (64, 2048)
+    assert not made.apply(directive(2, "edf"), 1.0).accepted
+    assert made.apply(directive(3, "edf"), DOUBT_HOLD_S + 1).accepted
