@@ -1,1 +1,1 @@
-""""""
+"""Prompt templates, each with a header, and how they are loaded, checked and rendered."""
