@@ -23,6 +23,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from hmas.storage.canonical import canonical, cleaned_text
 from hmas.storage.database import DEFAULT_BUSY_TIMEOUT_S, Database
+from hmas.storage.errors import StoreUnavailableError
 from hmas.storage.records import (
     ALL_ENGINES,
     RECORD_TYPES,
@@ -231,7 +232,11 @@ class SqlStore:
             statement = statement.limit(checked_limit(limit))
         with self.database.read() as connection:
             rows = connection.execute(statement).mappings().all()
-        return [msgspec.convert(dict(row), record_type) for row in rows]
+        try:
+            return [msgspec.convert(dict(row), record_type) for row in rows]
+        except msgspec.ValidationError as error:
+            detail = f"a {record_type.record_kind} was changed by other software: {error}"
+            raise StoreUnavailableError(self.database.shown_url, detail) from error
 
     def _delete(self, record_type: type[Record], where: Sequence[Condition], limit: int) -> int:
         table = table_of(record_type)

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from hmas.storage.connect import open_store
+from hmas.storage.database import Database
 from hmas.storage.errors import StoreUnavailableError
 from hmas.storage.sql import SqlStore
-from tests.storage.support import audit, resume
+from tests.storage.support import audit, directive, resume
 
 
 def test_a_store_without_its_tables_is_unavailable(empty_url: str) -> None:
@@ -35,6 +36,19 @@ def test_a_closed_store_opens_again_by_itself(empty_url: str) -> None:
     store.close()
     store.append([resume()])
     assert store.resume("engine0") == resume()
+    store.close()
+
+
+def test_a_row_that_other_software_has_spoilt_is_named(empty_url: str) -> None:
+    store = open_store(empty_url)
+    store.append([directive(1)])
+    database = Database(empty_url)
+    with database.write() as connection:
+        connection.execute(text("UPDATE directives SET ack = 'perhaps'"))
+    with pytest.raises(StoreUnavailableError, match=r"a directive was changed.*perhaps"):
+        store.latest_directive("engine0")
+    assert store.last_version("engine0") == 1
+    database.dispose()
     store.close()
 
 
