@@ -22,9 +22,7 @@ class ControlLoop:
 
     def __init__(self, core: ExecutionCore, config: ControlConfig) -> None:
         self._core = core
-        self._config = config
         self._controller = EngineController(core.describe(), config)
-        self._next_meta_s = config.first_meta_s
         self._directives = self._nacks = 0
         self._guards: Counter[GuardKind] = Counter()
         self._switches: list[Switch] = []
@@ -45,8 +43,7 @@ class ControlLoop:
         if wanted is not None:
             self._send(wanted, now_s, renewal=result.directive is None)
         self._controller.close_window(now_s)
-        if now_s >= self._next_meta_s:
-            self._next_meta_s += self._config.meta_s
+        if self._controller.meta_due(now_s):
             self._controller.decide(now_s)
 
     def counts(self) -> ControlCounts:
