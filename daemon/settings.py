@@ -29,6 +29,8 @@ from hmas.engine.link.curve import CurveError, load_keys
 OF_OTHER_PROGRAMS = frozenset({"CONFIG", "ENGINE_ID", "LINK", "VLLM", "TEST"})
 """``HMAS_*`` variables (or their first word) that the engine side and the CLI read."""
 
+Age = Annotated[float, Field(gt=0, le=100_000)]
+
 TOKEN_FILE = "admin.token"  # noqa: S105 - a file name
 
 
@@ -65,6 +67,23 @@ class EngineSettings(EngineTarget):
         return EngineTarget(**{name: getattr(self, name) for name in EngineTarget.model_fields})
 
 
+class RetentionSettings(Section):
+    """How long records are kept: ``_h`` in hours, ``_d`` in days."""
+
+    short_views_h: Age = 24.0
+    """Then V_short becomes one row per minute."""
+    minute_views_d: Age = 30.0
+    long_views_d: Age = 30.0
+    requests_d: Age = 14.0
+    decisions_d: Age = 90.0
+    directives_d: Age = 30.0
+    """The newest of every engine stays."""
+    guard_events_d: Age = 90.0
+    overrides_d: Age = 365.0
+    """Counted from their end."""
+    audit_d: Age = 365.0
+
+
 class StorageSettings(Section):
     """``storage:`` where records are kept."""
 
@@ -73,6 +92,7 @@ class StorageSettings(Section):
     SQLite in ``state_dir``."""
     capacity: Annotated[int, Field(ge=100, le=10_000_000)] = 50_000
     """Records that may wait for a database that does not answer; then the least valuable go."""
+    retention: RetentionSettings = RetentionSettings()
     close_timeout_s: Seconds = 5.0
     """How long a stopping daemon waits for the last records to be written."""
 

@@ -52,7 +52,7 @@ class Discovery:
         self._clock = clock
         self._tasks = tasks
         self._resume = resume
-        self.control = control
+        self._control = control
         self._configured = {config.engine_id: config for config in configured}
         self._directory = directory
         self._timeout_s = timeout_s
@@ -69,6 +69,17 @@ class Discovery:
         for engine in self._fleet:
             if self._is_gone(engine, now_s):
                 self._forget(engine)
+
+    def reconfigure(self, control: ControlConfig) -> None:
+        """New settings of the controllers: they go on from where they are."""
+        if control == self._control:
+            return
+        self._control = control
+        for engine, controller in self._fleet.controlled():
+            assert engine.description is not None
+            engine.controller = EngineController(
+                engine.description, control, controller.resume_state()
+            )
 
     def _links(self) -> list[LinkConfig]:
         found = live_sockets(self._directory) if self._directory is not None else []
@@ -106,7 +117,7 @@ class Discovery:
     async def _adopt(self, engine: ManagedEngine, description: EngineDescription) -> None:
         if engine.controller is None:
             resume = await self._resume(engine.engine_id)
-            engine.controller = EngineController(description, self.control, resume)
+            engine.controller = EngineController(description, self._control, resume)
             known = "from where it was left" if resume else "without a past"
             log.info("%s: %s, controlled %s", engine.engine_id, in_words(description), known)
         elif engine.description is None or engine.description.boot_id != description.boot_id:

@@ -66,6 +66,11 @@ class Executor:
         self._viewed_at_s: dict[str, float] = {}
         self.refusals: dict[str, int] = {}
 
+    def configure(self, log_every_s: float, view_every_s: float) -> None:
+        """New intervals, from the next cycle on."""
+        self._log_every_s = log_every_s
+        self._view_every_s = view_every_s
+
     # One turn of the fast loop --------------------------------------------------------------
 
     def carry_out(self, engine: ManagedEngine, result: CycleResult, now_s: float) -> None:

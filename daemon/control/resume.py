@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -22,19 +23,23 @@ class ResumeSource(ResumeReader, DirectiveReader, OverrideReader, Protocol):
     """What resuming reads of a store."""
 
 
-async def resumed_overrides(store: ResumeSource, now_s: float) -> OverrideBook:
+OpenStore = Callable[[], ResumeSource]
+"""The store, or :class:`~hmas.storage.errors.StoreUnavailableError`; may block."""
+
+
+async def resumed_overrides(store: OpenStore, now_s: float) -> OverrideBook:
     """Pins, fixed controls and kill switches that still hold."""
     try:
-        return OverrideBook(await asyncio.to_thread(store.active_overrides, now_s))
+        return OverrideBook(await asyncio.to_thread(lambda: store().active_overrides(now_s)))
     except StorageError as error:
         log.error("starting without the stored overrides: %s", error)
         return OverrideBook()
 
 
-async def resumed_state(store: ResumeSource, engine_id: str) -> ResumeState | None:
+async def resumed_state(store: OpenStore, engine_id: str) -> ResumeState | None:
     """D_b, topology and versions of one engine; None: nothing is known of it."""
     try:
-        return await asyncio.to_thread(_read, store, engine_id)
+        return await asyncio.to_thread(lambda: _read(store(), engine_id))
     except StorageError as error:
         log.error("%s starts without its stored state: %s", engine_id, error)
         return None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from zlib import crc32
 
 from hmas.daemon.control.engines import Fleet, ManagedEngine
+from hmas.daemon.control.executor import Recorder
 from hmas.engine.clock import Clock
 from hmas.engine.events import (
     Event,
@@ -16,6 +18,7 @@ from hmas.engine.events import (
     RequestShed,
     StepStats,
 )
+from hmas.storage.records import ALL_ENGINES, RequestRecord
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +31,13 @@ class EventRouter:
     A shed request never had an engine: every controller hears of it.
     """
 
-    def __init__(self, fleet: Fleet, clock: Clock) -> None:
+    def __init__(
+        self, fleet: Fleet, clock: Clock, recorder: Recorder, *, request_sample: float = 1.0
+    ) -> None:
         self._fleet = fleet
         self._clock = clock
+        self._recorder = recorder
+        self._request_sample = request_sample
         self._engine_of: OrderedDict[str, str] = OrderedDict()
         self._missed: dict[str, int] = {}
         self.unrouted = 0
@@ -44,14 +51,22 @@ class EventRouter:
         for event in batch.events:
             if isinstance(event, RequestArrived):
                 self._remember(event.features.request_id, engine.engine_id)
+            elif isinstance(event, RequestFinished) and self._is_sampled(event):
+                self._recorder.submit(RequestRecord.of_finished(engine.engine_id, event))
             engine.controller.observe(event)
 
     def from_gateway(self, batch: EventBatch) -> None:
         """A batch of one gateway."""
         for event in batch.events:
+            if isinstance(event, RequestShed) and self._is_sampled(event):
+                self._recorder.submit(RequestRecord.of_shed(ALL_ENGINES, event))
             for engine in self._hearers(event):
                 if engine.controller is not None:
                     engine.controller.observe(event)
+
+    def _is_sampled(self, event: RequestFinished | RequestShed) -> bool:
+        """The same requests on every run and in every process."""
+        return crc32(event.features.request_id.encode()) < self._request_sample * 2**32
 
     def _hearers(self, event: Event) -> list[ManagedEngine]:
         if isinstance(event, StepStats):

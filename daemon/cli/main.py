@@ -1,0 +1,34 @@
+"""Entry point of ``hmas``."""
+
+from __future__ import annotations
+
+import typer
+
+from hmas.daemon.cli import fleet, processes
+
+app = typer.Typer(
+    name="hmas",
+    help="H-MAS: a control plane that makes multi-tenant LLM serving keep its promises.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command()(processes.daemon)
+app.command()(fleet.status)
+app.command()(fleet.topology)
+app.command()(fleet.pin)
+app.command()(fleet.unpin)
+app.command("set")(fleet.set_controls)
+app.command()(fleet.bypass)
+app.command()(fleet.decisions)
+
+
+def main() -> None:
+    """Run the command line; the exit code says how it ended."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

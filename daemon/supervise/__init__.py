@@ -1,0 +1,1 @@
+"""Processes under supervision: by systemd, or by ``hmas up``."""
