@@ -70,6 +70,8 @@ class Batch:
             self.decodes.leave(sequence)
         if sequence is self.partial:
             self.partial = None
+        if self._caching:
+            self._publish(sequence)
         del self._running[sequence]
         shared = len(sequence.units) * self.kv.unit_blocks
         self.kv.release(self.kv.blocks_of(sequence.computed) - shared)
@@ -97,14 +99,13 @@ class Batch:
     def _reserve(self, sequence: Sequence) -> bool:
         """Hold the cached prefix, if all of the sequence fits the free KV cache."""
         kv, tokens = self.kv, sequence.tokens
-        hashes = sequence.request.prefix_hashes if self._caching else ()
-        units = hashes[: kv.hits(hashes, tokens)]
+        units = self._cached_units(sequence) if self._caching else []
         need = kv.blocks_of(tokens) - len(units) * kv.unit_blocks
         if need + kv.evictable_blocks(units) > kv.free:
             return False
         for unit in units:
             kv.hold(unit)
-        sequence.units = list(units)
+        sequence.units = units
         sequence.computed = len(units) * kv.unit_tokens
         if not sequence.preemptions:
             sequence.cached_tokens = sequence.computed
@@ -123,9 +124,23 @@ class Batch:
             self._publish(sequence)
         return True
 
+    def _cached_units(self, sequence: Sequence) -> list[int]:
+        """Leading units that are in the cache; the last token is always computed anew."""
+        units: list[int] = []
+        for index in range((sequence.tokens - 1) // self.kv.unit_tokens):
+            unit = sequence.unit(index)
+            if not self.kv.is_cached(unit):
+                break
+            units.append(unit)
+        return units
+
     def _publish(self, sequence: Sequence) -> None:
-        """Units whose tokens are scheduled can be shared from now on, as in vLLM."""
-        hashes, units = sequence.request.prefix_hashes, sequence.units
-        whole = min(len(hashes), sequence.computed // self.kv.unit_tokens)
-        while len(units) < whole and self.kv.publish(hashes[len(units)]):
-            units.append(hashes[len(units)])
+        """Units whose tokens are scheduled can be shared from now on, as in vLLM.
+
+        Nobody else can use what lies behind the shared prefix, so decodes publish when they
+        stop: a preempted request finds its own blocks again unless they were needed.
+        """
+        units = sequence.units
+        whole = sequence.computed // self.kv.unit_tokens
+        while len(units) < whole and self.kv.publish(sequence.unit(len(units))):
+            units.append(sequence.unit(len(units)))

@@ -77,6 +77,7 @@ class SimulatedEngine:
         self.profile = profile
         self.identity = identity or identity_of(profile, "engine0")
         self.preemptions = 0
+        self._submitted = 0
         self._clock = clock
         self._on_event = on_event
         self._stats_every_s = stats_every_s
@@ -106,7 +107,10 @@ class SimulatedEngine:
                 an empty prompt, an output of less than one token.
         """
         target = self._target(request)
-        sequence = Sequence(request, target, self._clock.now_s(), payload)
+        self._submitted += 1
+        sequence = Sequence(
+            request, target, self._clock.now_s(), number=self._submitted, payload=payload
+        )
         self._sequences[sequence] = None
         self._line.add(sequence, sequence.enqueued_s)
         return sequence

@@ -52,13 +52,8 @@ class KvCache:
         self.free += blocks
         self._unused += blocks
 
-    def hits(self, hashes: Sequence[int], tokens: int) -> int:
-        """Leading units that are cached; the last of ``tokens`` is always computed anew."""
-        most = min(len(hashes), (tokens - 1) // self.unit_tokens)
-        for index in range(most):
-            if hashes[index] not in self._holders:
-                return index
-        return most
+    def is_cached(self, unit: int) -> bool:
+        return unit in self._holders
 
     def evictable_blocks(self, hashes: Iterable[int]) -> int:
         """Blocks that count as free now and will not once these units are held."""

@@ -16,8 +16,8 @@ class SimRequest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         features: what the scheduler may know; ``arrival_s`` orders the workload.
         output_tokens: what the model will generate unless ``max_tokens`` stops it earlier.
-        prefix_hashes: one per whole prefix block of the prompt, equal for equal prefixes
-            (Mooncake's ``hash_ids``); only read when the engine caches prefixes.
+        prefix_hashes: one per whole prefix block of the prompt, not negative, equal for equal
+            prefixes (Mooncake's ``hash_ids``); only read when the engine caches prefixes.
     """
 
     features: RequestFeatures
@@ -28,7 +28,7 @@ class SimRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sequence:
-    """One request inside the engine.
+    """One request inside the engine; ``number`` is unique there and at least 1.
 
     ``computed`` tokens are in the KV cache, ``produced`` tokens were generated. While the
     sequence decodes both stand still and :class:`~hmas.engine.simulator.decode.DecodeSet`
@@ -42,6 +42,7 @@ class Sequence:
         "enqueued_s",
         "first_token_s",
         "joined",
+        "number",
         "payload",
         "preemptions",
         "produced",
@@ -52,8 +53,11 @@ class Sequence:
         "units",
     )
 
-    def __init__(self, request: SimRequest, target: int, enqueued_s: float, payload: Any) -> None:
+    def __init__(
+        self, request: SimRequest, target: int, enqueued_s: float, *, number: int, payload: Any
+    ) -> None:
         self.request = request
+        self.number = number
         self.target = target
         self.enqueued_s = enqueued_s
         self.payload = payload
@@ -72,6 +76,11 @@ class Sequence:
     def tokens(self) -> int:
         """Prompt and output so far; what a prefill has to compute."""
         return self.request.prompt_tokens + self.produced
+
+    def unit(self, index: int) -> int:
+        """Identity of the prefix block ``index``: shared, or this sequence's own."""
+        hashes = self.request.prefix_hashes
+        return hashes[index] if index < len(hashes) else -((self.number << 32) + index)
 
     def __repr__(self) -> str:
         return f"Sequence({self.request.features.request_id!r}, computed={self.computed})"
