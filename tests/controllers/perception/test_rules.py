@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.perception.rules import (
-    CUES,
     HEAD_CHARACTERS,
     TAIL_CHARACTERS,
     bounded,
@@ -43,10 +42,6 @@ DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 )
 def test_explicit_cues(text: str, task: TaskType) -> None:
     assert classify(Prompt(text=text)) is task
-
-
-def test_there_are_cues_for_every_task_of_table_6() -> None:
-    assert {cues.task_type for cues in CUES} == set(TaskType) - {TaskType.UNKNOWN}
 
 
 def test_says_nothing_when_nothing_is_said() -> None:
