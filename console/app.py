@@ -13,7 +13,7 @@ from hmas.console.settings import ConsoleSettings
 
 
 def main() -> None:
-    st.set_page_config(page_title=brand.NAME, page_icon=":material/alt_route:", layout="wide")
+    st.set_page_config(page_title=brand.NAME, page_icon=brand.as_image(brand.MARK), layout="wide")
     st.html(Path(__file__).with_name("style.css"))
     settings = ConsoleSettings()
     session = current()

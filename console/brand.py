@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 from hmas.console.palette import BLUE, GREEN, ORANGE, TEXT
 
 NAME = "H-MAS"
@@ -18,6 +20,11 @@ MARK = (
 WORDMARK = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 112 28" width="112" height="28">'
     + MARK[MARK.index(">") + 1 : -len("</svg>")]
-    + f'<text x="36" y="20.5" fill="{TEXT}" font-family="Source Sans, Source Sans 3, sans-serif"'
-    ' font-size="19" font-weight="700" letter-spacing="0.5">H-MAS</text></svg>'
+    + f'<text x="36" y="20.5" fill="{TEXT}" font-family="Noto Sans, Segoe UI, Arial, sans-serif"'
+    ' font-size="18" font-weight="700" letter-spacing="0.4">H-MAS</text></svg>'
 )
+
+
+def as_image(svg: str) -> str:
+    """A data URL: nothing is fetched from anywhere."""
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"

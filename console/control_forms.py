@@ -32,8 +32,7 @@ EXPIRIES: dict[str, float | None] = {
 
 
 def render(session: Session) -> None:
-    fleet = session.fleet
-    if fleet is None:
+    if session.fleet is None:
         return
     if not session.may_act:
         st.html(markup.empty("You may look", "Changing things takes a token with role operator."))
@@ -42,9 +41,25 @@ def render(session: Session) -> None:
     except ApiError as error:
         st.html(markup.empty("Topologies cannot be read", str(error)))
         return
-    st.fragment(_pin)(session, fleet, pool)
-    st.fragment(_controls)(session, fleet)
-    st.fragment(_bypass)(session, fleet)
+    with st.container(border=True, key="forms"):
+        pin, controls, bypass = st.tabs(["Pin a topology", "Fix controls", "Bypass"])
+    with pin:
+        st.fragment(_pin)(session, pool)
+    with controls:
+        st.fragment(_controls)(session)
+    with bypass:
+        st.fragment(_bypass)(session)
+    st.html(markup.section("Topologies", "and what each is good against"))
+    st.html(markup.pool_rows(pool))
+
+
+def _prepared(session: Session, form: str) -> FleetStatus:
+    """The fleet as last seen; a form that was sent starts empty again."""
+    if st.session_state.pop(f"{form}-sent", False):
+        st.session_state[f"{form}-reason"] = ""
+        st.session_state[f"{form}-armed"] = False
+    assert session.fleet is not None, "render() shows forms only with a fleet"
+    return session.fleet
 
 
 def _target(fleet: FleetStatus, key: str) -> str:
@@ -60,30 +75,35 @@ def _reason_and_expiry(key: str, placeholder: str) -> tuple[str, float | None]:
     return reason, EXPIRIES[expiry or "1 h"]
 
 
-def _pin(session: Session, fleet: FleetStatus, pool: list[TopologyOut]) -> None:
-    with st.container(border=True, key="pin-card"):
-        st.html(markup.section("Pin a topology", "held against the meta-controller"))
-        left, right = st.columns(2, gap="small")
-        with left:
-            topology = st.selectbox(
-                "Topology", pool, format_func=lambda member: member.name, key="pin-topology"
-            )
-        with right:
-            engine_id = _target(fleet, "pin")
-        st.caption(f"Fights {topology.fights}.")
-        hints = _hints(topology)
-        reason, duration_s = _reason_and_expiry("pin", "deadline misses since 14:00")
-        if st.button("Pin", type="primary", key="pin", disabled=not session.may_act):
-            _apply(
-                session,
-                lambda: PinRequest(
-                    engine_id=engine_id,
-                    topology=topology.name,
-                    hints=hints,
-                    reason=reason,
-                    duration_s=duration_s,
-                ),
-            )
+def _pin(session: Session, pool: list[TopologyOut]) -> None:
+    fleet = _prepared(session, "pin")
+    left, right = st.columns(2, gap="small")
+    with left:
+        topology = st.selectbox(
+            "Topology", pool, format_func=lambda member: member.name, key="pin-topology"
+        )
+    with right:
+        engine_id = _target(fleet, "pin")
+    st.caption(f"Fights {topology.fights}.")
+    hints = _hints(topology)
+    reason, duration_s = _reason_and_expiry("pin", "deadline misses since 14:00")
+    if st.button(
+        f"Pin {topology.name} on {words.target(engine_id)}",
+        type="primary",
+        key="pin",
+        disabled=not session.may_act,
+    ):
+        _apply(
+            session,
+            "pin",
+            lambda: PinRequest(
+                engine_id=engine_id,
+                topology=topology.name,
+                hints=hints,
+                reason=reason,
+                duration_s=duration_s,
+            ),
+        )
 
 
 def _hints(topology: TopologyOut) -> dict[str, float]:
@@ -120,28 +140,31 @@ def bounds(fleet: FleetStatus, engine_id: str) -> tuple[int | None, int | None]:
     )
 
 
-def _controls(session: Session, fleet: FleetStatus) -> None:
-    with st.container(border=True, key="controls-card"):
-        st.html(markup.section("Fix controls", "empty stays with Statera"))
-        engine_id = _target(fleet, "controls")
-        most_running, most_tokens = bounds(fleet, engine_id)
-        left, right = st.columns(2, gap="small")
-        with left:
-            n_run = _control("N_run", most_running, "requests that run at once")
-        with right:
-            token_budget = _control("B_token", most_tokens, "tokens of one step")
-        reason, duration_s = _reason_and_expiry("controls", "KV cache thrashes")
-        if st.button("Fix", type="primary", key="fix", disabled=not session.may_act):
-            _apply(
-                session,
-                lambda: ControlsRequest(
-                    engine_id=engine_id,
-                    n_run=n_run,
-                    token_budget=token_budget,
-                    reason=reason,
-                    duration_s=duration_s,
-                ),
-            )
+def _controls(session: Session) -> None:
+    fleet = _prepared(session, "controls")
+    st.caption("What is left empty stays with Statera.")
+    engine_id = _target(fleet, "controls")
+    most_running, most_tokens = bounds(fleet, engine_id)
+    left, right = st.columns(2, gap="small")
+    with left:
+        n_run = _control("N_run", most_running, "requests that run at once")
+    with right:
+        token_budget = _control("B_token", most_tokens, "tokens of one step")
+    reason, duration_s = _reason_and_expiry("controls", "KV cache thrashes")
+    if st.button(
+        f"Fix on {words.target(engine_id)}", type="primary", key="fix", disabled=not session.may_act
+    ):
+        _apply(
+            session,
+            "controls",
+            lambda: ControlsRequest(
+                engine_id=engine_id,
+                n_run=n_run,
+                token_budget=token_budget,
+                reason=reason,
+                duration_s=duration_s,
+            ),
+        )
 
 
 def _control(name: str, most: int | None, meaning: str) -> int | None:
@@ -157,24 +180,27 @@ def _control(name: str, most: int | None, meaning: str) -> int | None:
     )
 
 
-def _bypass(session: Session, fleet: FleetStatus) -> None:
+def _bypass(session: Session) -> None:
+    fleet = _prepared(session, "bypass")
     active = any(held.kind is OverrideKind.BYPASS for held in fleet.overrides)
-    with st.container(border=True, key="bypass-card"):
-        st.html(markup.section("Bypass", "kill switch: plain FCFS, unbounded controls"))
-        if active:
-            st.caption("A bypass is in force; remove it under *In force*.")
-        engine_id = _target(fleet, "bypass")
-        reason, duration_s = _reason_and_expiry("bypass", "incident 4711")
-        armed = st.checkbox("Yes, switch H-MAS off for these engines", key="bypass-armed")
-        ready = armed and session.may_act
-        if st.button("Bypass now", key="bypass", type="primary", disabled=not ready):
-            _apply(
-                session,
-                lambda: BypassRequest(engine_id=engine_id, reason=reason, duration_s=duration_s),
-            )
+    st.caption("The kill switch: plain FCFS with unbounded controls, above every pin.")
+    if active:
+        st.caption("A bypass is in force; remove it under *In force*.")
+    engine_id = _target(fleet, "bypass")
+    reason, duration_s = _reason_and_expiry("bypass", "incident 4711")
+    armed = st.checkbox("Yes, switch H-MAS off for these engines", key="bypass-armed")
+    ready = armed and session.may_act
+    if st.button(
+        f"Bypass {words.target(engine_id)} now", key="bypass", type="primary", disabled=not ready
+    ):
+        _apply(
+            session,
+            "bypass",
+            lambda: BypassRequest(engine_id=engine_id, reason=reason, duration_s=duration_s),
+        )
 
 
-def _apply(session: Session, build: Callable[[], OverrideRequest]) -> None:
+def _apply(session: Session, form: str, build: Callable[[], OverrideRequest]) -> None:
     """Send it; every problem is said next to the form."""
     try:
         change = session.client.apply(build())
@@ -188,6 +214,7 @@ def _apply(session: Session, build: Callable[[], OverrideRequest]) -> None:
         st.error(str(error))
     else:
         session.refresh()
+        st.session_state[f"{form}-sent"] = True
         st.toast(f"Done: {words.override_title(change.override)}", icon=":material/check:")
         st.rerun()
 

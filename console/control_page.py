@@ -10,8 +10,8 @@ from hmas.console.session import Session, current
 from hmas.console.settings import ConsoleSettings
 from hmas.daemon.wire import DecisionOut, FleetStatus, OverrideOut
 
-DECISIONS = 12
-GUARD_EVENTS = 8
+DECISIONS = 9
+GUARD_EVENTS = 6
 
 
 def render(settings: ConsoleSettings) -> None:
@@ -61,16 +61,16 @@ def _overrides(session: Session, fleet: FleetStatus) -> None:
 
 
 def _override(session: Session, override: OverrideOut) -> None:
-    with st.container(
-        horizontal=True, vertical_alignment="center", key=f"override-{override.id}", border=True
-    ):
-        st.html(markup.override_line(override, frame.zone()))
-        st.button(
+    with st.container(border=True, key=f"override-{override.id}"):
+        said, removing = st.columns([6, 1], vertical_alignment="center")
+        said.html(markup.override_line(override, frame.zone()))
+        removing.button(
             "Remove",
             key=f"cancel-{override.id}",
             disabled=not session.may_act,
             on_click=_cancel,
             args=(session, override),
+            width="stretch",
         )
 
 

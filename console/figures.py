@@ -12,7 +12,8 @@ from hmas.console.palette import BLUE, GREEN, GRID, MUTED, ORANGE, PINK, RED, TE
 from hmas.console.series import Window, bypass_spans, gaps
 from hmas.daemon.wire import ViewPoint
 
-HEIGHT_PX = 196
+HEIGHT_PX = 190
+FONT = "Source Sans, sans-serif"
 MIN_LABEL_SHARE = 0.09
 """Two switches closer than this share of the window share one label."""
 
@@ -55,15 +56,15 @@ CHARTS = (
         "Requests",
         (
             Line("waiting", lambda p: p.queue_length, ORANGE, fill=True),
-            Line("running", lambda p: p.running, BLUE, "dash"),
+            Line("running", lambda p: p.running, BLUE),
         ),
     ),
     Chart(
         "ttft",
         "Time to first token",
         (
-            Line("p50", _seconds(lambda p: p.ttft_p50_ms), BLUE),
-            Line("p95", _seconds(lambda p: p.ttft_p95_ms), PINK, "dash"),
+            Line("p50", _seconds(lambda p: p.ttft_p50_ms), BLUE, fill=True),
+            Line("p95", _seconds(lambda p: p.ttft_p95_ms), PINK),
             Line("target", _seconds(lambda p: p.slo_ttft_ms), MUTED, "dot"),
         ),
         suffix=" s",
@@ -73,7 +74,7 @@ CHARTS = (
         "Violation rate",
         (
             Line("TTFT", lambda p: p.ttft_violation_rate, RED, fill=True),
-            Line("TPOT", lambda p: p.tpot_violation_rate, YELLOW, "dash"),
+            Line("TPOT", lambda p: p.tpot_violation_rate, YELLOW),
         ),
         percent=True,
     ),
@@ -82,7 +83,7 @@ CHARTS = (
         "Concurrency cap N_run",
         (
             Line("N_run", lambda p: p.n_run, BLUE),
-            Line("running", lambda p: p.running, MUTED, "dot"),
+            Line("running", lambda p: p.running, MUTED, "dot", fill=True),
         ),
         empty="unbounded in this window",
     ),
@@ -97,7 +98,7 @@ CHARTS = (
         "KV cache and busy time",
         (
             Line("KV cache", lambda p: p.kv_used, PINK, fill=True),
-            Line("busy", lambda p: p.busy_fraction, BLUE, "dash"),
+            Line("busy", lambda p: p.busy_fraction, BLUE),
         ),
         percent=True,
     ),
@@ -164,27 +165,29 @@ def _layout(chart: Chart, window: Window) -> dict[str, object]:
     top = max((line.read(p) or 0.0 for line in chart.lines for p in window.points), default=0.0)
     return {
         "height": HEIGHT_PX,
-        "margin": {"l": 44, "r": 10, "t": 46, "b": 24},
+        "margin": {"l": 42, "r": 14, "t": 48, "b": 22},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": TEXT, "size": 11},
+        "font": {"color": TEXT, "size": 11.5, "family": FONT},
         "title": {
             "text": chart.title,
-            "font": {"size": 13, "color": TEXT},
+            "font": {"size": 14, "color": TEXT, "weight": 600},
             "x": 0,
-            "xref": "paper",
+            "xref": "container",
             "xanchor": "left",
-            "pad": {"l": -36},
-            "y": 0.955,
+            "pad": {"l": 2, "t": 9},
+            "y": 1,
+            "yref": "container",
             "yanchor": "top",
         },
         "legend": {
             "orientation": "h",
             "x": 1,
             "xanchor": "right",
-            "y": 1.42,
+            "y": 1,
+            "yref": "container",
             "yanchor": "top",
-            "font": {"size": 11, "color": MUTED},
+            "font": {"size": 12, "color": MUTED},
             "itemclick": False,
             "itemdoubleclick": False,
         },
@@ -199,8 +202,8 @@ def _layout(chart: Chart, window: Window) -> dict[str, object]:
             "showgrid": False,
             "linecolor": GRID,
             "tickfont": {"color": MUTED},
-            "nticks": 6,
-            "tickformat": "%H:%M" if window.end_s - window.start_s > 400 else "%H:%M:%S",
+            "dtick": 1000 * tick_s(window.end_s - window.start_s),
+            "tickformat": "%H:%M",
             "hoverformat": "%H:%M:%S UTC",
             "fixedrange": True,
         },
@@ -215,6 +218,11 @@ def _layout(chart: Chart, window: Window) -> dict[str, object]:
             "fixedrange": True,
         },
     }
+
+
+def tick_s(span_s: float) -> float:
+    """Whole minutes between the labels of the time axis: about five of them."""
+    return max(60.0, 60.0 * round(span_s / 5 / 60))
 
 
 def _ceiling(top: float, *, percent: bool) -> float:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from hmas.console import figures, frame, markup
+from hmas.console.series import Window
 from hmas.console.session import Session, current
 from hmas.console.settings import ConsoleSettings
 from hmas.console.standing import kpis
-from hmas.daemon.wire import EngineStatus, FleetStatus
+from hmas.daemon.wire import FleetStatus
 
 SPANS_S = {"5 min": 300.0, "15 min": 900.0, "1 h": 3600.0}
 COLUMNS = 3
@@ -34,25 +35,31 @@ def _refreshed(session: Session) -> None:
             )
         )
         return
-    engine_id, span_s = _selection(fleet)
+    cards = st.empty()
+    engine_id, span_s, follow = _selection(fleet)
     engine = next(engine for engine in fleet.engines if engine.engine_id == engine_id)
-    st.html(markup.engine_cards(fleet, engine_id, frame.zone()))
+    cards.html(markup.engine_cards(fleet, engine_id, frame.zone()))
     st.html(markup.kpi_strip(kpis(engine.v_short if engine.reachable else None)))
-    _charts(session, engine, span_s)
+    _charts(session.window(engine_id, span_s, follow=follow))
 
 
-def _selection(fleet: FleetStatus) -> tuple[str, float]:
-    """Which engine and how far back; both survive the refresh."""
+def _selection(fleet: FleetStatus) -> tuple[str, float, bool]:
+    """Which engine, how far back, and whether charts move on; all survive the refresh."""
     names = [engine.engine_id for engine in fleet.engines]
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
         chosen = _engine(names)
+        st.space("stretch")
+        follow = st.toggle("Follow", value=True, key="follow", help="off: charts stand still")
         span = st.segmented_control(
             "Time", list(SPANS_S), default="15 min", key="span", label_visibility="collapsed"
         )
-    return chosen or names[0], SPANS_S[span or "15 min"]
+    return chosen or names[0], SPANS_S[span or "15 min"], follow
 
 
 def _engine(names: list[str]) -> str | None:
+    if len(names) == 1:
+        st.html(markup.section(names[0]))
+        return names[0]
     if len(names) > MOST_BUTTONS:
         return st.selectbox("Engine", names, key="engine", label_visibility="collapsed")
     return st.segmented_control(
@@ -60,8 +67,7 @@ def _engine(names: list[str]) -> str | None:
     )
 
 
-def _charts(session: Session, engine: EngineStatus, span_s: float) -> None:
-    window = session.window(engine.engine_id, span_s)
+def _charts(window: Window) -> None:
     for start in range(0, len(figures.CHARTS), COLUMNS):
         for chart, column in zip(
             figures.CHARTS[start : start + COLUMNS], st.columns(COLUMNS, gap="small"), strict=True

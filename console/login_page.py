@@ -12,7 +12,7 @@ from hmas.console.settings import ConsoleSettings
 
 def render(settings: ConsoleSettings) -> None:
     with st.container(key="login", width=420):
-        st.html(markup.login_head(brand.MARK, settings.admin_url))
+        st.html(markup.login_head(brand.as_image(brand.MARK), settings.admin_url))
         with st.form("login-form", border=False):
             token = st.text_input(
                 "Token",

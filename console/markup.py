@@ -18,9 +18,12 @@ from hmas.daemon.wire import (
     OverrideOut,
     Owner,
     ProposalOut,
+    TopologyOut,
     Verdict,
 )
 
+OLDEST_S = 1e9
+"""Larger numbers of seconds are moments, smaller ones durations."""
 _MARKDOWN = frozenset("\\`*_{}[]()<>#+-!|~$:")
 _VERDICT_TONE = {
     Verdict.PASS: Tone.GOOD,
@@ -87,8 +90,9 @@ def _engine_card(engine: EngineStatus, now_s: float, zone: ZoneInfo | None, *, c
     tone = engine_tone(engine)
     about = " · ".join(escape(part) for part in (engine.model, _kind(engine)) if part)
     status = _directive_chips(engine, now_s)
+    bypass = " bypass" if engine.bypass else ""
     return (
-        f'<section class="engine {tone}{" chosen" if chosen else ""}" '
+        f'<section class="engine {tone}{bypass}{" chosen" if chosen else ""}" '
         f'data-engine="{escape(engine.engine_id)}">'
         f"<header>{_mark(tone)}<b>{escape(engine.engine_id)}</b><span>{about}</span></header>"
         f'<div class="topology"><strong>{escape(_topology(engine))}</strong>'
@@ -111,8 +115,8 @@ def _topology(engine: EngineStatus) -> str:
 def _owner(engine: EngineStatus, now_s: float, zone: ZoneInfo | None) -> str:
     if engine.topology is None:
         return ""
-    who = words.OWNER_WORDS[engine.owner]
-    by = f" · {engine.set_by}" if engine.set_by and engine.set_by != who else ""
+    who = f"set by {words.OWNER_WORDS[engine.owner]}"
+    by = f" ({engine.set_by})" if engine.set_by else ""
     at = engine.set_at_s
     title = f' title="{words.both_times(at, zone)}"' if at is not None else ""
     when = f", {words.ago(at, now_s)}" if at is not None else ""
@@ -122,8 +126,9 @@ def _owner(engine: EngineStatus, now_s: float, zone: ZoneInfo | None) -> str:
 
 def _directive_chips(engine: EngineStatus, now_s: float) -> str:
     if not engine.reachable:
-        seen = words.ago(engine.last_seen_s, now_s)
-        return chip(Say(Tone.BAD, f"no answer · last seen {seen}"))
+        if engine.last_seen_s is None:
+            return chip(Say(Tone.BAD, "never reached"))
+        return chip(Say(Tone.BAD, f"no answer, last seen {words.ago(engine.last_seen_s, now_s)}"))
     chips = [acknowledgement(engine), lease(engine, now_s)]
     if engine.doubt:
         chips.append(Say(Tone.WARN, "stock order", engine.doubt))
@@ -164,7 +169,7 @@ def evidence(decision: DecisionOut) -> str:
     """What a decision was made of: proposals, guard, inputs."""
     proposals = "".join(_proposal(proposal, decision.source) for proposal in decision.proposals)
     inputs = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(_plain(value))}</dd></div>"
+        f"<div><dt>{escape(name)}</dt><dd>{escape(_input(name, value))}</dd></div>"
         for name, value in decision.inputs.items()
         if value not in (None, "", [], {})
     )
@@ -205,6 +210,12 @@ def _proposal(proposal: ProposalOut, taken: str) -> str:
     )
 
 
+def _input(name: str, value: object) -> str:
+    if name.endswith("_s") and isinstance(value, int | float) and value > OLDEST_S:
+        return f"{words.utc(value)} UTC"
+    return _plain(value)
+
+
 def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -219,7 +230,7 @@ def _plain(value: object) -> str:
 
 def login_head(mark: str, admin_url: str) -> str:
     return (
-        f'<div class="login-head">{mark}<h1>H-MAS</h1>'
+        f'<div class="login-head"><img src="{mark}" alt=""><h1>H-MAS</h1>'
         f"<p>Operator console of {escape(admin_url)}</p></div>"
     )
 
@@ -256,18 +267,28 @@ def standing_lines(fleet: FleetStatus) -> str:
 
 def decision_label(decision: DecisionOut) -> str:
     """A decision as the label of its button, in Streamlit's Markdown."""
+    badges = []
+    if decision.bypass:
+        badges.append(":red-badge[bypass]")
+    elif decision.applied and decision.topology != decision.before:
+        badges.append(":blue-badge[switched]")
     if decision.guard is not None and decision.guard is not Verdict.PASS:
-        badge = f" :orange-badge[guard: {decision.guard}]"
-    elif decision.bypass:
-        badge = " :red-badge[bypass]"
-    else:
-        badge = " :blue-badge[switched]" if decision.applied else " :gray-badge[held]"
-    refused = any(p.refusal is not None for p in decision.proposals if p.primary)
-    refusal = " :red-badge[llm refused]" if refused else ""
-    where = f"{words.utc(decision.at_s)}  {plain_markdown(decision.engine_id)}"
-    return f"`{where}`  {plain_markdown(decision.sentence)}{badge}{refusal}"
+        badges.append(f":orange-badge[guard: {decision.guard}]")
+    if any(p.refusal is not None for p in decision.proposals if p.primary):
+        badges.append(":orange-badge[answer refused]")
+    where = f":gray[{words.utc(decision.at_s)}\u2002{plain_markdown(decision.engine_id)}]\u2002"
+    return " ".join([where, plain_markdown(decision.sentence), *badges])
 
 
 def plain_markdown(text: str) -> str:
     """``text`` without meaning to Markdown: it may come from an LLM."""
     return "".join(f"\\{char}" if char in _MARKDOWN else char for char in text)
+
+
+def pool_rows(pool: Iterable[TopologyOut]) -> str:
+    """Ω as a reference: what each topology is good against."""
+    rows = "".join(
+        f"<tr><td><b>{escape(topology.name)}</b></td><td>{escape(topology.fights)}</td></tr>"
+        for topology in pool
+    )
+    return f'<div class="scroll"><table class="rows">{rows}</table></div>'

@@ -42,26 +42,27 @@ class ViewBuffer:
             self._points = {at: p for at, p in self._points.items() if at >= oldest_s}
             self._switches = {at: s for at, s in self._switches.items() if at >= oldest_s}
 
-    def window(self, end_s: float, span_s: float, at_most: int = 300) -> Window:
-        """The last ``span_s`` seconds before ``end_s``, at most ``at_most`` points."""
+    def window(self, now_s: float, span_s: float, at_most: int = 180) -> Window:
+        """The last ``span_s`` seconds in at most ``at_most`` points.
+
+        It moves on by whole steps of ``span_s / at_most``: charts whose window did not move are
+        the same charts, and Streamlit leaves them alone.
+        """
+        step_s = span_s / at_most
+        end_s = now_s // step_s * step_s
         start_s = end_s - span_s
         points = [p for at, p in sorted(self._points.items()) if start_s <= at <= end_s]
         switches = [s for at, s in sorted(self._switches.items()) if start_s <= at <= end_s]
-        return Window(start_s, end_s, tuple(thinned(points, span_s / at_most)), tuple(switches))
+        return Window(start_s, end_s, tuple(thinned(points, step_s)), tuple(switches))
 
 
 def thinned(points: Sequence[ViewPoint], step_s: float) -> list[ViewPoint]:
-    """The first point of every ``step_s``, and the newest.
-
-    Steps are counted from the epoch, so that lines do not dance between refreshes.
-    """
+    """The first point of every ``step_s``; steps are counted from the epoch, so that lines do
+    not dance between refreshes."""
     firsts: dict[int, ViewPoint] = {}
     for point in points:
         firsts.setdefault(int(point.at_s // step_s), point)
-    kept = list(firsts.values())
-    if kept and kept[-1] is not points[-1]:
-        kept.append(points[-1])
-    return kept
+    return list(firsts.values())
 
 
 def gaps(points: Sequence[ViewPoint]) -> set[int]:

@@ -34,6 +34,7 @@ class Session:
         self._seen_at: float | None = None
         self._buffers: dict[str, ViewBuffer] = {}
         self._topologies: list[TopologyOut] = []
+        self._window_end_s: float | None = None
 
     @property
     def may_act(self) -> bool:
@@ -66,18 +67,22 @@ class Session:
             return Say(Tone.BAD, f"data {words.duration(age_s)} old", self.problem)
         return Say(Tone.GOOD, "live", "read from the daemon just now")
 
-    def window(self, engine_id: str, span_s: float) -> Window:
-        """Views of one engine; what could not be read now is shown as last seen."""
+    def window(self, engine_id: str, span_s: float, *, follow: bool = True) -> Window:
+        """Views of one engine; what could not be read now is shown as last seen.
+
+        Without ``follow`` the window stands still where it was.
+        """
         buffer = self._buffers.setdefault(engine_id, ViewBuffer())
-        end_s = self.fleet.now_s if self.fleet else buffer.newest_s or 0.0
-        since_s = buffer.newest_s if buffer.newest_s is not None else end_s - KEEP_S
+        now_s = self.fleet.now_s if self.fleet else buffer.newest_s or 0.0
+        self._window_end_s = now_s if follow else self._window_end_s or now_s
+        since_s = buffer.newest_s if buffer.newest_s is not None else now_s - KEEP_S
         try:
             buffer.merge(self.client.views(engine_id, since_s, FIRST_LOAD_POINTS))
         except TokenError:
             raise
         except ApiError as error:
             self.problem = str(error)
-        return buffer.window(end_s, span_s)
+        return buffer.window(self._window_end_s, span_s)
 
     def topologies(self) -> list[TopologyOut]:
         """Ω, read once. Raises :class:`ApiError`."""

@@ -33,7 +33,7 @@ def acknowledgement(engine: EngineStatus) -> Say:
     directive = engine.directive
     if directive is None:
         return Say(Tone.UNKNOWN, "no directive yet")
-    name = f"v{directive.version}"
+    name = f"directive v{directive.version}"
     match directive.ack:
         case AckState.ACK:
             return Say(Tone.GOOD, f"{name} ACK", f"confirmed {words.duration(directive.age_s)} ago")
@@ -56,14 +56,14 @@ def lease(engine: EngineStatus, now_s: float) -> Say:
     left_s = engine.lease.expires_at_s - now_s
     if left_s <= 0:
         return Say(Tone.BAD, "lease ran out", "the engine falls back to bypass by itself")
-    return Say(Tone.GOOD, f"lease {words.duration(left_s)}")
+    return Say(Tone.GOOD, f"lease {words.duration(left_s)}", "renewed by every cycle")
 
 
 def engine_tone(engine: EngineStatus) -> Tone:
     """The worst there is to say of an engine."""
-    if not engine.reachable or engine.lease.expired:
+    if not engine.reachable or engine.lease.expired or engine.bypass:
         return Tone.BAD
-    if engine.bypass or engine.doubt:
+    if engine.doubt:
         return Tone.WARN
     ack = acknowledgement(engine).tone
     return Tone.BAD if ack is Tone.BAD else Tone.GOOD
@@ -143,6 +143,9 @@ def warnings(fleet: FleetStatus, health: HealthOut | None) -> list[Say]:
 
 def _engine_warnings(engine: EngineStatus, now_s: float) -> list[Say]:
     name = engine.engine_id
+    if engine.last_seen_s is None:
+        text = f"{name} was never reached"
+        return [Say(Tone.BAD, text, "Is it started, and is its control link where we look?")]
     if not engine.reachable:
         seen = words.ago(engine.last_seen_s, now_s)
         text = f"{name} does not answer (last seen {seen})"

@@ -232,7 +232,7 @@ class MemoryEngine:
         return EngineStatus(
             engine_id=self.engine_id,
             kind="simulator",
-            kind_version="invented",
+            kind_version="demo",
             model="demo/qwen3-8b",
             reachable=self.reachable,
             last_seen_s=self._last_seen_s,

@@ -91,14 +91,14 @@ def _regulate(load: Load, applied: Applied) -> Load:
 
 
 def _violations(value_ms: float, target_ms: float, rng: random.Random) -> float:
-    share = 1 / (1 + math.exp(-(value_ms / target_ms - 1) * 5))
-    return min(1.0, max(0.0, share * 0.9 - 0.02 + rng.gauss(0, 0.004)))
+    share = 1 / (1 + math.exp(-(value_ms / target_ms - 1) * 7))
+    return min(1.0, max(0.0, share * 0.9 - 0.01 + rng.gauss(0, 0.004)))
 
 
 def _view(load: Load, applied: Applied, at_s: float, flow: Flow, rng: random.Random) -> ViewPoint:
     wait_ms = 1000 * load.queue / max(flow.done, 1.0)
     ttft = 190 + 0.45 * wait_ms + rng.gauss(0, 12)
-    tpot = 24 + 0.16 * load.running + 0.002 * load.token_budget + rng.gauss(0, 0.8)
+    tpot = 17 + 0.16 * load.running + 0.002 * load.token_budget + rng.gauss(0, 0.8)
     ttft_p95, tpot_p95 = 2.1 * ttft + 0.3 * wait_ms, 1.35 * tpot
     late = _violations(ttft_p95, SLO_TTFT_MS, rng)
     slow = _violations(tpot_p95, SLO_TPOT_MS, rng)
