@@ -1,0 +1,120 @@
+"""One measured run of the demo: put the engine under one control, replay, collect."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hmas.bench.live import LiveReport, OnProgress, replay_live
+from hmas.bench.slo import WorkloadRequest
+from hmas.bench.stream import LiveTarget
+from hmas.daemon.cli.client import AdminClient
+from hmas.daemon.wire import (
+    AckState,
+    BypassRequest,
+    EngineStatus,
+    FleetStatus,
+    GuardEventOut,
+    OverrideChange,
+    Verdict,
+    ViewSeries,
+)
+from hmas.engine.clock import Clock
+
+READY_TIMEOUT_S = 30.0
+POLL_S = 0.2
+SETTLE_S = 2.0
+"""Lets the last directive reach the engine and the last requests leave the views."""
+
+
+class DemoControl(StrEnum):
+    """fcfs: the operator's kill switch, plain FCFS with unbounded controls; hmas: the loop."""
+
+    FCFS = "plain FCFS"
+    HMAS = "H-MAS"
+
+
+class DemoError(RuntimeError):
+    """The demo cannot go on; the message says what did not happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """One run; swaps and rollbacks are those that the daemon recorded meanwhile."""
+
+    control: DemoControl
+    live: LiveReport
+    swaps: int
+    rollbacks: int
+    topologies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRunner:
+    """Runs the same requests under different controls against one running system."""
+
+    admin: AdminClient
+    target: LiveTarget
+    engine_id: str
+    clock: Clock
+
+    def run(
+        self,
+        control: DemoControl,
+        requests: Sequence[WorkloadRequest],
+        on_progress: OnProgress | None = None,
+    ) -> DemoResult:
+        """Raises :class:`DemoError` when the engine does not take the control over."""
+        held = self._hold_fcfs() if control is DemoControl.FCFS else None
+        try:
+            self.wait_for(lambda engine: engine.bypass is (held is not None), "take the control")
+            time.sleep(SETTLE_S)
+            since_s = self.clock.now_s()
+            live = asyncio.run(replay_live(requests, self.target, on_progress))
+            return self._collect(control, live, since_s)
+        finally:
+            if held is not None:
+                self.admin.delete(f"/bypass/{held}", OverrideChange)
+
+    def wait_for(self, reached: Callable[[EngineStatus], bool], what: str) -> EngineStatus:
+        """The engine's status once ``reached`` and acknowledged. Raises :class:`DemoError`."""
+        deadline_s = time.monotonic() + READY_TIMEOUT_S
+        while time.monotonic() < deadline_s:
+            engine = self._engine()
+            if engine is not None and _settled(engine) and reached(engine):
+                return engine
+            time.sleep(POLL_S)
+        raise DemoError(f"{self.engine_id} did not {what} within {READY_TIMEOUT_S:g} s")
+
+    def _hold_fcfs(self) -> str:
+        body = BypassRequest(reason="demo: the baseline is plain FCFS")
+        return self.admin.post("/bypass", body, OverrideChange).override.id
+
+    def _engine(self) -> EngineStatus | None:
+        fleet = self.admin.get("/status", FleetStatus)
+        return next((e for e in fleet.engines if e.engine_id == self.engine_id), None)
+
+    def _collect(self, control: DemoControl, live: LiveReport, since_s: float) -> DemoResult:
+        views = self.admin.get(
+            f"/engines/{self.engine_id}/views", ViewSeries, since=since_s, limit=10_000
+        )
+        guards = self.admin.get("/guards", list[GuardEventOut], since_s=since_s, limit=1000)
+        ended_s = self.clock.now_s()
+        switches = [s for s in views.switches if since_s <= s.at_s <= ended_s]
+        topologies = [point.topology for point in views.short if point.topology]
+        return DemoResult(
+            control=control,
+            live=live,
+            swaps=sum(switch.before != switch.after for switch in switches),
+            rollbacks=sum(g.guard == "rollback" and g.verdict is Verdict.FAIL for g in guards),
+            topologies=tuple(dict.fromkeys(topologies)),
+        )
+
+
+def _settled(engine: EngineStatus) -> bool:
+    return (
+        engine.reachable and engine.directive is not None and engine.directive.ack is AckState.ACK
+    )
