@@ -45,10 +45,6 @@ class AdmissionFence:
         self._pushes = 0
         self._watched: dict[QueuedRequest, int] = {}
 
-    def cleared(self) -> AdmissionFence:
-        """A fence for the same engine with nothing booked and nothing to enforce."""
-        return AdmissionFence(self._limits, self._tokens_of, self._max_tokens_of)
-
     @property
     def active(self) -> bool:
         return self._fence is not None

@@ -7,6 +7,7 @@ One per engine (or data-parallel rank). It owns no thread, no socket and no cloc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from hmas.engine.admission import SCAN, SKIP_AHEAD, AdmissionFence, MaxTokensOf, TokensOf
@@ -75,7 +76,8 @@ class ExecutionCore:
         self.limits = limits
         self.topology: Topology = make_topology(BASELINE)
         self.controls: Controls = UNBOUNDED
-        self.fence = AdmissionFence(limits, tokens_of, max_tokens_of)
+        self._new_fence = partial(AdmissionFence, limits, tokens_of, max_tokens_of)
+        self.fence = self._new_fence()
         self.budget = StepBudget(limits)
         self.directive: Directive | None = None
         self.lease_expired = False
@@ -239,7 +241,7 @@ class ExecutionCore:
         """
         self.topology = make_topology(BASELINE)
         self.controls = UNBOUNDED
-        self.fence = self.fence.cleared()
+        self.fence = self._new_fence()
         self.budget = StepBudget(self.limits)
         self._running = set()
         self._blocked = None

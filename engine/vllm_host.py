@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from hmas.engine.clock import Clock
 from hmas.engine.core import ExecutionCore, Identity
 from hmas.engine.directive import ControlReply, ControlRequest, Describe, EngineLimits
-from hmas.engine.events import Event
+from hmas.engine.events import StepStats
 from hmas.engine.link.mailbox import DirectiveMailbox
-from hmas.engine.topologies import BASELINE, QueuedRequest
+from hmas.engine.topologies import BASELINE
 from hmas.engine.vllm_compat import EngineKnobs
+from hmas.engine.vllm_ledger import Publish, RequestLedger
 from hmas.engine.vllm_queue import MakeQueue, TopologyQueue, stock_queue
-from hmas.engine.vllm_requests import (
-    Tracked,
-    features_of,
-    held_tokens,
-    is_preempted,
-    most_output_tokens,
-)
-from hmas.engine.vllm_telemetry import EngineState, StepReport, finished, first_token
+from hmas.engine.vllm_requests import held_tokens, is_preempted, most_output_tokens
+from hmas.engine.vllm_telemetry import StepReport
 
 logger = logging.getLogger(__name__)
 
 RECOUNT_STEPS: Final = 256
 MAX_FAULTS: Final = 10
 TICK_LOCK_S: Final = 0.02
-
-Publish = Callable[[Event], None]
-
-
-@dataclass(slots=True)
-class StepPlan:
-    """What ``before_step`` leaves for ``after_step``."""
-
-    started_s: float = 0.0
-    prefilling: tuple[Any, ...] = ()
 
 
 class VllmHost:
@@ -70,26 +54,28 @@ class VllmHost:
             tokens_of=held_tokens,
             max_tokens_of=most_output_tokens,
         )
+        self.ledger = RequestLedger(self.core, clock, publish)
         self.mailbox = DirectiveMailbox(self.answer)
         self.lock = self.mailbox.lock
         self.report = StepReport()
         self.faults = 0
         self._queue: TopologyQueue | None = None
-        self._entries: dict[str, QueuedRequest] = {}
-        self._awaiting: dict[str, QueuedRequest] = {}
-        self._arrivals = 0
-        self._context_tokens = 0
         self._recount_in = RECOUNT_STEPS
-        self._n_run = self.knobs.stock_n_run
-        self._token_budget = self.knobs.most_tokens
-        self._plan = StepPlan()
+        self._n_run, self._token_budget = self.knobs.stock_n_run, self.knobs.most_tokens
+        self._step_began_s = 0.0
+        self._prefilling: tuple[Any, ...] = ()
         self._tokens_per_decode = 1 + int(getattr(scheduler, "num_spec_tokens", 0) or 0)
+
+    @property
+    def in_stock_order(self) -> bool:
+        """Whether vLLM's own queue is in place."""
+        return self._queue is None
 
     # Called by the scheduler, on vLLM's main thread, under the lock ---------------------------
 
     def arrived(self, request: Any) -> None:
         """Before vLLM enqueues ``request``."""
-        self._guard(self._track, request)
+        self._guard(self.ledger.entry_of, request)
 
     def before_step(self) -> None:
         self._guard(self._begin_step)
@@ -104,17 +90,17 @@ class VllmHost:
 
     def preempting(self, request: Any) -> None:
         """Before vLLM resets ``request`` and puts it back into the waiting queue."""
-        self._context_tokens -= request.num_computed_tokens
         self.report.sums.preemptions += 1
+        self._guard(self.ledger.preempting, request)
 
     def preempted(self, request: Any) -> None:
         """Afterwards: with vLLM's own queue in place nobody else tells the core."""
         if self._queue is None:
-            self._guard(self.core.remove, self._entry_of(request))
+            self._guard(lambda: self.core.remove(self.ledger.entry_of(request)))
 
     def leaving(self, request: Any) -> None:
         """``request`` has finished, for whatever reason; vLLM frees its blocks next."""
-        self._guard(self._untrack, request)
+        self._guard(self.ledger.left, request)
 
     # Called by the link thread ----------------------------------------------------------------
 
@@ -127,7 +113,7 @@ class VllmHost:
         if self.faults >= MAX_FAULTS:
             return self.core.refuse(f"gave up after {self.faults} faults: {self.core.doubt}")
         try:
-            self._recount()
+            self.ledger.recount(self._scheduler.running)
             reply = self.core.apply(request, now_s)
             self._place_queue(now_s)
             self._show_controls()
@@ -144,18 +130,29 @@ class VllmHost:
             now_s = self._clock.now_s()
             self._guard(self._check_lease, now_s)
             if self.report.due():
-                self._publish(self.report.take(now_s, self.state()))
+                self._publish(self.step_stats(now_s))
         finally:
             self.lock.release()
 
-    def state(self) -> EngineState:
+    def step_stats(self, now_s: float) -> StepStats:
+        """The steps since the last call, merged, and the state after them."""
+        sums, span_s = self.report.take()
         running, waiting = self._scheduler.get_request_counts()
         core = self.core
-        return EngineState(
+        return StepStats(
+            at_s=now_s,
             step=core.step,
+            steps=sums.steps,
+            busy_s=sums.busy_s,
+            span_s=span_s,
             running=running,
             waiting=waiting,
+            prefill_tokens=sums.prefill_tokens,
+            decode_tokens=sums.decode_tokens,
+            context_tokens=sums.context_tokens,
+            sequences=sums.sequences,
             kv_used=self._scheduler.kv_cache_manager.usage,
+            preemptions=sums.preemptions,
             token_budget=self._token_budget,
             n_run=self._n_run,
             directive_version=core.active_version,
@@ -170,22 +167,23 @@ class VllmHost:
     def _begin_step(self) -> None:
         scheduler = self._scheduler
         now_s = self._clock.now_s()
+        self._step_began_s = self.report.busy.monotonic()
         running = len(scheduler.running)
         if not running and self.core.running:
             self.core.stop_all()
-        inflight = getattr(scheduler, "_inflight_prefills", ())
-        self._plan = StepPlan(self.report.busy.monotonic(), tuple(inflight))
-        controls = self.core.begin_step(
+        prefilling = getattr(scheduler, "_inflight_prefills", ())
+        self._prefilling = tuple(prefilling)
+        self._n_run, self._token_budget = self.core.begin_step(
             now_s,
             running * self._tokens_per_decode,
-            max(0, running - len(inflight)),
-            self._context_tokens,
+            max(0, running - len(prefilling)),
+            self.ledger.context_tokens,
         )
         self._place_queue(now_s)
-        self._n_run, self._token_budget = controls
-        self.knobs.limit(*controls)
-        if inflight and self._token_budget < self.knobs.most_tokens:
-            scheduler.running.sort(key=inflight.__contains__)
+        self.knobs.limit(self._n_run, self._token_budget)
+        if prefilling and self._token_budget < self.knobs.most_tokens:
+            # vLLM spends the budget in this order: a long prompt must not starve decodes.
+            scheduler.running.sort(key=prefilling.__contains__)
         if self._queue is not None:
             self._queue.begin_step(now_s, admits=running < self._n_run)
 
@@ -198,99 +196,22 @@ class VllmHost:
         tokens = output.total_num_scheduled_tokens
         if not tokens:
             return
-        scheduled = output.num_scheduled_tokens
-        prefill_tokens = self._started(output)
-        for request in self._plan.prefilling:
-            prefill_tokens += scheduled.get(request.request_id, 0)
-        self._context_tokens += tokens
-        self.report.sums.add(prefill_tokens, tokens, self._context_tokens, len(scheduled))
-        self.report.busy.begin(self._plan.started_s)
-
-    def _started(self, output: Any) -> int:
-        """Book what began or resumed in this step; returns its prompt tokens."""
-        new = [data.req_id for data in output.scheduled_new_reqs]
-        new.extend(output.scheduled_cached_reqs.resumed_req_ids)
-        prefill_tokens = 0
-        for request_id in new:
-            entry = self._entries.get(request_id)
-            if entry is None:
-                continue
-            tokens = output.num_scheduled_tokens[request_id]
-            prefill_tokens += tokens
-            tracked = entry.payload
-            cached = tracked.request.num_computed_tokens - tokens
-            self._context_tokens += cached
-            if not tracked.started_at_s:
-                tracked.started_at_s = self._clock.now_s()
-                tracked.cached_tokens = cached
-                self._awaiting[request_id] = entry
-            if not self.core.runs(entry):
-                self.core.started(entry)
-        return prefill_tokens
+        prefill_tokens = self.ledger.scheduled(output, self._prefilling)
+        sequences = len(output.num_scheduled_tokens)
+        self.report.sums.add(prefill_tokens, tokens, self.ledger.context_tokens, sequences)
+        self.report.busy.begin(self._step_began_s)
 
     def _end_step(self, output: Any) -> None:
         if not output.total_num_scheduled_tokens:
             return
         self.report.busy.end()
-        if self._awaiting:
-            now_s = self._clock.now_s()
-            spoke = [e for e in self._awaiting.values() if e.payload.request.num_output_tokens]
-            for entry in spoke:
-                self._report_first_token(entry, now_s)
+        self.ledger.report_first_tokens()
         self._recount_in -= 1
         if self._recount_in <= 0:
-            self._recount()
+            self._recount_in = RECOUNT_STEPS
+            self.ledger.recount(self._scheduler.running)
 
-    def _recount(self) -> None:
-        """Correct what incremental sums may have missed (rejected drafts, sessions, faults)."""
-        self._recount_in = RECOUNT_STEPS
-        running = self._scheduler.running
-        self._context_tokens = sum(request.num_computed_tokens for request in running)
-        for request in running:
-            entry = self._entry_of(request)
-            if not self.core.runs(entry):
-                self.core.started(entry)
-
-    # Requests ---------------------------------------------------------------------------------
-
-    def _track(self, request: Any) -> None:
-        if request.request_id not in self._entries:
-            self._entries[request.request_id] = self._new_entry(request)
-
-    def _new_entry(self, request: Any) -> QueuedRequest:
-        self._arrivals += 1
-        tracked = Tracked(request, self._arrivals, self._clock.now_s())
-        return self.core.queued(features_of(request), tracked)
-
-    def _entry_of(self, request: Any) -> QueuedRequest:
-        self._track(request)
-        return self._entries[request.request_id]
-
-    def _untrack(self, request: Any) -> None:
-        entry = self._entries.pop(request.request_id, None)
-        if entry is None:
-            return
-        now_s = self._clock.now_s()
-        if self.core.runs(entry):
-            self._context_tokens -= request.num_computed_tokens
-        self.core.remove(entry)
-        if request.request_id in self._awaiting:
-            if request.num_output_tokens:
-                self._report_first_token(entry, now_s)
-            else:
-                del self._awaiting[request.request_id]
-        self._publish(finished(entry, now_s))
-
-    def _report_first_token(self, entry: QueuedRequest, now_s: float) -> None:
-        del self._awaiting[entry.payload.request.request_id]
-        self._publish(first_token(entry, now_s))
-
-    # Queues -----------------------------------------------------------------------------------
-
-    @property
-    def in_stock_order(self) -> bool:
-        """Whether vLLM's own queue is in place."""
-        return self._queue is None
+    # Queue and controls -----------------------------------------------------------------------
 
     def _place_queue(self, now_s: float) -> None:
         """Put in place the queue that topology and fence ask for.
@@ -302,8 +223,8 @@ class VllmHost:
         if wants_stock == (self._queue is None):
             return
         if self._queue is None:
-            queue = TopologyQueue(self.core, self._entry_of, self._make_queue)
-            queue.now_s = now_s
+            queue = TopologyQueue(self.core, self.ledger.entry_of, self._make_queue)
+            queue.begin_step(now_s, admits=True)
             queue.load(self._scheduler.waiting, is_preempted)
             self._scheduler.waiting = self._queue = queue
         else:
@@ -343,11 +264,9 @@ class VllmHost:
         if self._queue is not None:
             self._scheduler.waiting = stock_queue(self._make_queue, self._queue.entries())
             self._queue = None
-        for entry in self._entries.values():
-            entry.ticket = 0
+        self.ledger.leave_pools()
         if self.faults >= MAX_FAULTS:
-            self._entries.clear()
-            self._awaiting.clear()
+            self.ledger.forget()
         self.core.abandon(f"{type(error).__name__}: {error}"[:200], self._clock.now_s())
         self.knobs.restore()
         self._n_run, self._token_budget = self.knobs.stock_n_run, self.knobs.most_tokens
@@ -359,7 +278,7 @@ def engine_limits(scheduler: Any, knobs: EngineKnobs) -> EngineLimits:
     return EngineLimits(
         max_num_seqs=knobs.stock_n_run,
         max_num_batched_tokens=knobs.most_tokens,
-        kv_blocks=(scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1) // groups,
+        kv_blocks=max(1, (scheduler.kv_cache_manager.block_pool.num_gpu_blocks - 1) // groups),
         block_size=scheduler.block_size,
         max_model_len=scheduler.max_model_len,
     )

@@ -6,13 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hmas.engine.events import (
-    Event,
-    Outcome,
-    RequestFinished,
-    RequestFirstToken,
-    StepStats,
-)
+from hmas.engine.events import Event, Outcome, RequestFinished, RequestFirstToken
 from hmas.engine.topologies import QueuedRequest
 
 IDLE_REPORT_S = 1.0
@@ -78,26 +72,9 @@ class BusyTime:
         return taken_s
 
 
-@dataclass(frozen=True, slots=True)
-class EngineState:
-    """What holds at the end of the reported steps."""
-
-    step: int
-    running: int
-    waiting: int
-    kv_used: float
-    token_budget: int
-    n_run: int
-    directive_version: int
-    topology: str
-    bypass: bool
-    lease_expired: bool
-    doubt: str
-
-
 @dataclass(slots=True)
 class StepReport:
-    """Merges steps into one :class:`StepStats` per report; idle ones are rare heartbeats."""
+    """Collects steps between two reports; without steps a report is a rare heartbeat."""
 
     busy: BusyTime = field(default_factory=BusyTime)
     sums: StepSums = field(default_factory=StepSums)
@@ -108,32 +85,13 @@ class StepReport:
             return True
         return self._since_s is None or self.busy.monotonic() - self._since_s >= IDLE_REPORT_S
 
-    def take(self, at_s: float, state: EngineState) -> StepStats:
+    def take(self) -> tuple[StepSums, float]:
+        """The sums since the last report and the wall seconds that they cover."""
         now_s = self.busy.monotonic()
         span_s = 0.0 if self._since_s is None else now_s - self._since_s
         sums, self.sums, self._since_s = self.sums, StepSums(), now_s
-        return StepStats(
-            at_s=at_s,
-            step=state.step,
-            steps=sums.steps,
-            busy_s=self.busy.take(),
-            span_s=span_s,
-            running=state.running,
-            waiting=state.waiting,
-            prefill_tokens=sums.prefill_tokens,
-            decode_tokens=sums.decode_tokens,
-            context_tokens=sums.context_tokens,
-            sequences=sums.sequences,
-            kv_used=state.kv_used,
-            preemptions=sums.preemptions,
-            token_budget=state.token_budget,
-            n_run=state.n_run,
-            directive_version=state.directive_version,
-            topology=state.topology,
-            bypass=state.bypass,
-            lease_expired=state.lease_expired,
-            doubt=state.doubt,
-        )
+        sums.busy_s = self.busy.take()
+        return sums, span_s
 
 
 def first_token(entry: QueuedRequest, now_s: float) -> Event:

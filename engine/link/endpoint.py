@@ -155,13 +155,16 @@ class ControlEndpoint:
                 self.failed += 1
                 logger.exception("control link of %s", self.config.engine_id)
                 self._stop.wait(self._flush_s)
-        self._flush(events)
+        self._send(events)
         stop_authentication()
         context.destroy(linger=LINGER_MS)
 
     def _flush(self, events: zmq.Socket[bytes]) -> None:
         if self._tick is not None:
             self._tick()
+        self._send(events)
+
+    def _send(self, events: zmq.Socket[bytes]) -> None:
         for batch in self._outbox.batches():
             events.send(encode(batch))
 

@@ -220,7 +220,7 @@ def run(scenario: Scenario, seed: int) -> dict[str, Any]:
         "differences": differences,
         "finished": ours.done(),
         "faults": host.faults,
-        "tracked": len(host._entries),
+        "tracked": len(host.ledger),
         "booked": host.core.fence.booked_blocks,
         "asynchronous": isinstance(ours.scheduler, AsyncScheduler),
     }

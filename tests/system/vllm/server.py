@@ -49,7 +49,7 @@ def make_model(directory: Path) -> Path:
 
 
 @contextmanager
-def vllm_server(  # noqa: PLR0913 - one keyword per thing a test may want different
+def vllm_server(
     model: Path,
     directory: Path,
     *,
