@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hmac
 import ipaddress
+import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -40,10 +41,10 @@ from hmas.engine.simulator.profile import Profile, faster
 from hmas.engine.simulator.pump import EnginePump, Stream
 from hmas.engine.simulator.sequence import Sequence, SimRequest
 
+logger = logging.getLogger(__name__)
+
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 DEFAULT_PORT: Final = 8000
-SHUTDOWN_TIMEOUT_S: Final = 2.0
-"""What requests in flight get to finish when the server stops; then they are aborted."""
 
 Decoder = Callable[[bytes], tuple[Body, int]]
 
@@ -62,6 +63,7 @@ class ServerOptions:
         api_key: bearer token that ``/v1`` asks for; required beyond the loopback interface.
         stock: plain vLLM scheduling, directives are refused.
         model: name under which the model is served; None: that of the profile.
+        shutdown_timeout_s: what requests in flight get to finish when the server stops.
     """
 
     profile: Profile
@@ -73,6 +75,7 @@ class ServerOptions:
     api_key: str | None = None
     stock: bool = False
     model: str | None = None
+    shutdown_timeout_s: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.api_key and not _is_loopback(self.host):
@@ -83,7 +86,10 @@ class ServerOptions:
 
 
 class SimulatorServer:
-    """Serves one simulated engine while entered as an async context manager."""
+    """Serves one simulated engine while entered as an async context manager.
+
+    ``failed`` is set when the engine's own loop broke: nothing is served any more.
+    """
 
     def __init__(self, options: ServerOptions) -> None:
         self.options = options
@@ -98,21 +104,22 @@ class SimulatorServer:
             identity=identity,
             stock=options.stock,
         )
-        self._mailbox = DirectiveMailbox(self.engine.handle)
+        self.mailbox = DirectiveMailbox(self.engine.handle)
         self._metrics = EngineMetrics(self.engine, self.model)
         self._lengths = LengthSource(options.seed, options.profile.limits.max_model_len)
-        self._pump = EnginePump(self.engine, self._mailbox.lock)
+        self._pump = EnginePump(self.engine, self.mailbox.lock)
         self._endpoint = (
             None
             if link is None
             else ControlEndpoint(
                 link,
-                self._mailbox.deliver,
+                self.mailbox.deliver,
                 tick=self._check_lease,
                 boot_id=identity.boot_id,
                 kind=KIND,
             )
         )
+        self.failed = asyncio.Event()
         self._exit = contextlib.AsyncExitStack()
         self._port = options.port
 
@@ -131,15 +138,15 @@ class SimulatorServer:
             if self._endpoint is not None:
                 self._endpoint.start()
                 opening.callback(self._endpoint.close)
-            group = await opening.enter_async_context(asyncio.TaskGroup())
-            pumping = group.create_task(self._pump.run())
+            pumping = asyncio.get_running_loop().create_task(self._pump.run(), name="engine-pump")
+            pumping.add_done_callback(self._pump_ended)
             opening.callback(pumping.cancel)
             opening.callback(self._pump.abort_all)
             runner = web.AppRunner(
                 self.app(),
                 handler_cancellation=True,
                 access_log=None,
-                shutdown_timeout=SHUTDOWN_TIMEOUT_S,
+                shutdown_timeout=self.options.shutdown_timeout_s,
             )
             await runner.setup()
             opening.push_async_callback(runner.cleanup)
@@ -166,6 +173,12 @@ class SimulatorServer:
         app.router.add_get("/metrics", self._prometheus)
         app.router.add_get("/version", self._version)
         return app
+
+    def _pump_ended(self, pumping: asyncio.Task[None]) -> None:
+        """Without its loop the engine is dead: say so, and let the host end the process."""
+        if not pumping.cancelled() and (error := pumping.exception()) is not None:
+            logger.error("the engine's loop failed", exc_info=error)
+            self.failed.set()
 
     # Edge -----------------------------------------------------------------------------------
 
@@ -197,7 +210,7 @@ class SimulatorServer:
             self._endpoint.publish(event)
 
     def _check_lease(self) -> None:
-        with self._mailbox.lock:
+        with self.mailbox.lock:
             self.engine.check_lease()
 
     # Routes ---------------------------------------------------------------------------------
@@ -271,7 +284,7 @@ class SimulatorServer:
         return web.json_response({"object": "list", "data": [{**model, "max_model_len": longest}]})
 
     async def _health(self, _: web.Request) -> web.Response:
-        return web.Response()
+        return web.Response(status=503 if self.failed.is_set() else 200)
 
     async def _version(self, _: web.Request) -> web.Response:
         return web.json_response({"version": f"{KIND} {KIND_VERSION}"})

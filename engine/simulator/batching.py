@@ -126,7 +126,9 @@ class SimulatedEngine:
         return True
 
     def abort_all(self) -> None:
-        """Drop everything, as an engine that shuts down."""
+        """Drop everything, as an engine that shuts down; a step that runs ends now."""
+        if self._plan is not None:
+            self.end()
         for sequence in list(self._sequences):
             self.abort(sequence)
 

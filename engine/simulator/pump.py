@@ -78,13 +78,14 @@ class EnginePump:
                 await self._work.wait()
                 due_s = loop.time()
                 continue
-            due_s = self._due(due_s, loop.time()) + plan.duration_s
+            due_s = self.due_s(due_s, loop.time()) + plan.duration_s
             await asyncio.sleep(max(0.0, due_s - loop.time()))
             with self._lock:
                 outcome = self.engine.end()
             self._notify(outcome)
 
-    def _due(self, due_s: float, now_s: float) -> float:
+    def due_s(self, due_s: float, now_s: float) -> float:
+        """When the step before ended: on time, even when noticed late, within ``MAX_LAG_S``."""
         lag_s = now_s - due_s - MAX_LAG_S
         if lag_s <= 0:
             return due_s

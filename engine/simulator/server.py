@@ -17,8 +17,18 @@ from hmas.engine.simulator.app import DEFAULT_PORT, ServerError, ServerOptions, 
 from hmas.engine.simulator.profile import ProfileError, load_profile, profile_names
 
 
+class EngineFailedError(RuntimeError):
+    """The simulated engine stopped by itself."""
+
+
 async def serve(options: ServerOptions) -> None:
-    """Until SIGINT or SIGTERM; says on stdout where it listens."""
+    """Until SIGINT or SIGTERM; says on stdout where it listens.
+
+    Raises:
+        EngineFailedError: the engine's loop broke.
+        OSError: the port is taken.
+        LinkConfigError: the control link's address is.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -26,7 +36,12 @@ async def serve(options: ServerOptions) -> None:
     async with SimulatorServer(options) as server:
         mode = "stock vLLM scheduling" if options.stock else "H-MAS scheduling"
         print(f"simulating {options.profile.name} ({mode}) on {server.url}", flush=True)
-        await stop.wait()
+        waits = [loop.create_task(event.wait()) for event in (stop, server.failed)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if server.failed.is_set():
+            raise EngineFailedError("the engine's loop failed; see the log")
 
 
 def run(options: ServerOptions) -> None:
@@ -83,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ProfileError, LinkConfigError, ServerError) as error:
         print(f"engine: {error}", file=sys.stderr)
         return 2
-    except OSError as error:
+    except (OSError, EngineFailedError) as error:
         print(f"engine: port {arguments.port}: {error}", file=sys.stderr)
         return 1
     return 0
