@@ -24,10 +24,7 @@ from hmas.daemon.wire import (
 )
 from hmas.engine.clock import Clock
 
-READY_TIMEOUT_S = 30.0
 POLL_S = 0.2
-SETTLE_S = 2.0
-"""Lets the last directive reach the engine and the last requests leave the views."""
 
 
 class DemoControl(StrEnum):
@@ -54,40 +51,46 @@ class DemoResult:
 
 @dataclass(frozen=True, slots=True)
 class DemoRunner:
-    """Runs the same requests under different controls against one running system."""
+    """Runs the same requests under different controls against one running system.
+
+    ``settle_s`` lets the last directive reach the engine and old requests leave the views.
+    """
 
     admin: AdminClient
     target: LiveTarget
     engine_id: str
     clock: Clock
+    settle_s: float = 2.0
+    ready_timeout_s: float = 30.0
 
-    def run(
+    async def run(
         self,
         control: DemoControl,
         requests: Sequence[WorkloadRequest],
         on_progress: OnProgress | None = None,
     ) -> DemoResult:
         """Raises :class:`DemoError` when the engine does not take the control over."""
-        held = self._hold_fcfs() if control is DemoControl.FCFS else None
+        held = await asyncio.to_thread(self._hold_fcfs) if control is DemoControl.FCFS else None
         try:
-            self.wait_for(lambda engine: engine.bypass is (held is not None), "take the control")
-            time.sleep(SETTLE_S)
+            wanted = held is not None
+            await self.wait_for(lambda engine: engine.bypass is wanted, f"switch to {control}")
+            await asyncio.sleep(self.settle_s)
             since_s = self.clock.now_s()
-            live = asyncio.run(replay_live(requests, self.target, on_progress))
-            return self._collect(control, live, since_s)
+            live = await replay_live(requests, self.target, on_progress)
+            return await asyncio.to_thread(self._collect, control, live, since_s)
         finally:
             if held is not None:
-                self.admin.delete(f"/bypass/{held}", OverrideChange)
+                await asyncio.to_thread(self.admin.delete, f"/bypass/{held}", OverrideChange)
 
-    def wait_for(self, reached: Callable[[EngineStatus], bool], what: str) -> EngineStatus:
+    async def wait_for(self, reached: Callable[[EngineStatus], bool], what: str) -> EngineStatus:
         """The engine's status once ``reached`` and acknowledged. Raises :class:`DemoError`."""
-        deadline_s = time.monotonic() + READY_TIMEOUT_S
+        deadline_s = time.monotonic() + self.ready_timeout_s
         while time.monotonic() < deadline_s:
-            engine = self._engine()
+            engine = await asyncio.to_thread(self._engine)
             if engine is not None and _settled(engine) and reached(engine):
                 return engine
-            time.sleep(POLL_S)
-        raise DemoError(f"{self.engine_id} did not {what} within {READY_TIMEOUT_S:g} s")
+            await asyncio.sleep(POLL_S)
+        raise DemoError(f"{self.engine_id} did not {what} within {self.ready_timeout_s:g} s")
 
     def _hold_fcfs(self) -> str:
         body = BypassRequest(reason="demo: the baseline is plain FCFS")
@@ -102,8 +105,7 @@ class DemoRunner:
             f"/engines/{self.engine_id}/views", ViewSeries, since=since_s, limit=10_000
         )
         guards = self.admin.get("/guards", list[GuardEventOut], since_s=since_s, limit=1000)
-        ended_s = self.clock.now_s()
-        switches = [s for s in views.switches if since_s <= s.at_s <= ended_s]
+        switches = [switch for switch in views.switches if switch.at_s >= since_s]
         topologies = [point.topology for point in views.short if point.topology]
         return DemoResult(
             control=control,
