@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 import plotly.graph_objects as go
 
@@ -16,6 +17,18 @@ HEIGHT_PX = 190
 FONT = "Source Sans, sans-serif"
 MIN_LABEL_SHARE = 0.09
 """Two switches closer than this share of the window share one label."""
+
+LEGEND: Final = {
+    "orientation": "h",
+    "x": 1,
+    "xanchor": "right",
+    "y": 1,
+    "yref": "container",
+    "yanchor": "top",
+    "font": {"size": 12, "color": MUTED},
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,61 +175,63 @@ def figure(chart: Chart, window: Window) -> go.Figure:
 
 
 def _layout(chart: Chart, window: Window) -> dict[str, object]:
-    top = max((line.read(p) or 0.0 for line in chart.lines for p in window.points), default=0.0)
     return {
         "height": HEIGHT_PX,
         "margin": {"l": 42, "r": 14, "t": 48, "b": 22},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": TEXT, "size": 11.5, "family": FONT},
-        "title": {
-            "text": chart.title,
-            "font": {"size": 14, "color": TEXT, "weight": 600},
-            "x": 0,
-            "xref": "container",
-            "xanchor": "left",
-            "pad": {"l": 2, "t": 9},
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-        },
-        "legend": {
-            "orientation": "h",
-            "x": 1,
-            "xanchor": "right",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "font": {"size": 12, "color": MUTED},
-            "itemclick": False,
-            "itemdoubleclick": False,
-        },
+        "title": _title(chart.title),
+        "legend": LEGEND,
         "showlegend": True,
         "hovermode": "x unified",
         "hoverlabel": {"bgcolor": "#18212F", "bordercolor": GRID, "font": {"color": TEXT}},
         "dragmode": False,
         "uirevision": chart.key,
-        "xaxis": {
-            "type": "date",
-            "range": [_moment(window.start_s), _moment(window.end_s)],
-            "showgrid": False,
-            "linecolor": GRID,
-            "tickfont": {"color": MUTED},
-            "dtick": 1000 * tick_s(window.end_s - window.start_s),
-            "tickformat": "%H:%M",
-            "hoverformat": "%H:%M:%S UTC",
-            "fixedrange": True,
-        },
-        "yaxis": {
-            "range": [0, _ceiling(top, percent=chart.percent)],
-            "gridcolor": GRID,
-            "zeroline": False,
-            "tickfont": {"color": MUTED},
-            "tickformat": ".0%" if chart.percent else "~s",
-            "ticksuffix": chart.suffix,
-            "nticks": 5,
-            "fixedrange": True,
-        },
+        "xaxis": _time_axis(window),
+        "yaxis": _value_axis(chart, window),
+    }
+
+
+def _title(text: str) -> dict[str, object]:
+    return {
+        "text": text,
+        "font": {"size": 14, "color": TEXT, "weight": 600},
+        "x": 0,
+        "xref": "container",
+        "xanchor": "left",
+        "pad": {"l": 2, "t": 9},
+        "y": 1,
+        "yref": "container",
+        "yanchor": "top",
+    }
+
+
+def _time_axis(window: Window) -> dict[str, object]:
+    return {
+        "type": "date",
+        "range": [_moment(window.start_s), _moment(window.end_s)],
+        "showgrid": False,
+        "linecolor": GRID,
+        "tickfont": {"color": MUTED},
+        "dtick": 1000 * tick_s(window.end_s - window.start_s),
+        "tickformat": "%H:%M",
+        "hoverformat": "%H:%M:%S UTC",
+        "fixedrange": True,
+    }
+
+
+def _value_axis(chart: Chart, window: Window) -> dict[str, object]:
+    top = max((line.read(p) or 0.0 for line in chart.lines for p in window.points), default=0.0)
+    return {
+        "range": [0, ceiling(top, percent=chart.percent)],
+        "gridcolor": GRID,
+        "zeroline": False,
+        "tickfont": {"color": MUTED},
+        "tickformat": ".0%" if chart.percent else "~s",
+        "ticksuffix": chart.suffix,
+        "nticks": 5,
+        "fixedrange": True,
     }
 
 
@@ -225,14 +240,16 @@ def tick_s(span_s: float) -> float:
     return max(60.0, 60.0 * round(span_s / 5 / 60))
 
 
-def _ceiling(top: float, *, percent: bool) -> float:
+def ceiling(top: float, *, percent: bool) -> float:
     """Head room above the highest value, in steps, so that the axis does not breathe."""
     if percent:
-        return next(step for step in (0.1, 0.25, 0.5, 1.05) if top <= step * 0.98 or step > 1)
-    step = 1.0
-    while step < top * 1.1:
-        step *= 1.5 if int(step * 2) == step * 2 and step > 2 else 2
-    return step
+        return next((step for step in (0.1, 0.25, 0.5) if top <= step * 0.98), 1.05)
+    return next(
+        step
+        for exponent in range(-1, 16)
+        for step in (10.0**exponent * digit for digit in (1, 1.5, 2, 3, 5, 7.5))
+        if top * 1.1 <= step
+    )
 
 
 def _say(result: go.Figure, text: str) -> None:

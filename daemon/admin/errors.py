@@ -30,7 +30,6 @@ _PORT_ERRORS: Mapping[type[PortError], tuple[HTTPStatus, ErrorCode]] = {
     UnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, ErrorCode.UNAVAILABLE),
 }
 _HTTP_ERRORS: Mapping[int, ErrorCode] = {
-    400: ErrorCode.INVALID,
     401: ErrorCode.UNAUTHENTICATED,
     403: ErrorCode.FORBIDDEN,
     404: ErrorCode.NOT_FOUND,
@@ -93,6 +92,11 @@ async def _on_port_error(_request: Request, error: Exception) -> JSONResponse:
 
 async def _on_http_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        problem = ProblemOut(
+            field="body", message="the body cannot be read", fix="send one JSON object in UTF-8"
+        )
+        return error_response(422, ErrorCode.INVALID, problem.message, [problem])
     code = _HTTP_ERRORS.get(error.status_code, ErrorCode.INTERNAL)
     return error_response(error.status_code, code, str(error.detail), headers=error.headers)
 

@@ -61,7 +61,7 @@ class AdminServer:
         try:
             await self._server.serve(sockets=[self._socket])
         finally:
-            self._socket.close()
+            self.close()
 
     def run_in_thread(self) -> None:
         """Serve in an event loop of this thread; for development and tests."""
@@ -70,3 +70,8 @@ class AdminServer:
     def stop(self) -> None:
         """Finish open requests and end :meth:`run`; may be called from any thread."""
         self._server.should_exit = True
+
+    def close(self) -> None:
+        """Give the address back when :meth:`run` was never reached."""
+        if self._socket is not None:
+            self._socket.close()
