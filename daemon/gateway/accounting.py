@@ -96,19 +96,19 @@ class Accounting:
 
     def _measure(self, call: Call, finished: RequestFinished, model: str, tenant: str) -> None:
         assert call.engine is not None
-        metrics, features, engine = self._metrics, finished.features, call.engine.id
-        metrics.duration.labels(model, engine).observe(call.total_s)
-        metrics.prompt_tokens.labels(tenant, model).inc(finished.prompt_tokens)
-        metrics.output_tokens.labels(tenant, model).inc(finished.output_tokens)
+        served, features = self._metrics.served(tenant, model, call.engine.id), finished.features
+        served.duration.observe(call.total_s)
+        served.prompt_tokens.inc(finished.prompt_tokens)
+        served.output_tokens.inc(finished.output_tokens)
         if not call.streamed:
             return
-        metrics.ttft.labels(model, engine).observe(finished.ttft_s)
+        served.ttft.observe(finished.ttft_s)
         if features.predicted_ttft_ms > 0:
-            metrics.predicted_ttft.labels(model, engine).observe(features.predicted_ttft_ms / 1000)
+            served.predicted_ttft.observe(features.predicted_ttft_ms / 1000)
         if finished.tpot_s > 0:
-            metrics.tpot.labels(model, engine).observe(finished.tpot_s)
+            served.tpot.observe(finished.tpot_s)
         if features.predicted_tpot_ms > 0:
-            metrics.predicted_tpot.labels(model, engine).observe(features.predicted_tpot_ms / 1000)
+            served.predicted_tpot.observe(features.predicted_tpot_ms / 1000)
 
 
 def _truth(call: Call, usage: Usage | None, now_s: float) -> RequestFinished:

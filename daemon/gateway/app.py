@@ -1,16 +1,17 @@
-"""The gateway as one aiohttp application: parts put together, routes, start and end."""
+"""One gateway worker: its parts put together, its routes, its start and end."""
 
 from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, web
 
 import hmas
 from hmas.controllers.perception.chain import Classifier, Perception
@@ -23,6 +24,7 @@ from hmas.daemon.gateway.dispatch import Dispatcher
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import method_not_allowed, not_found
 from hmas.daemon.gateway.health import HealthChecks
+from hmas.daemon.gateway.http_server import error_response
 from hmas.daemon.gateway.keys import KeyRing
 from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
 from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
@@ -37,7 +39,7 @@ from hmas.engine.link.outbox import Outbox
 ENGINE_KEEPALIVE_S: Final = 4.0
 """Below uvicorn's five seconds, so that an idle connection is closed by this side first."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[[], web.Response]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -73,7 +75,10 @@ def count_columns(settings: GatewaySettings) -> int:
 
 
 class GatewayApp:
-    """One worker's parts; ``application`` is what a server serves."""
+    """One worker's parts; ``handle`` answers while inside ``running()``.
+
+    Without ``runtime_dir`` there is no control link.
+    """
 
     def __init__(
         self,
@@ -82,12 +87,10 @@ class GatewayApp:
         worker: Worker = ALONE,
         surroundings: Surroundings | None = None,
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._runtime_dir = runtime_dir
         self._worker = worker
         self._around = surroundings or Surroundings()
-        self._tasks = Tasks()
-        self._started = False
         self.metrics = GatewayMetrics(worker.metrics_dir)
         self.keys = KeyRing(settings.keys, settings.anonymous)
         counts = CountTable(
@@ -113,11 +116,7 @@ class GatewayApp:
             classifier=self._around.classifier,
             budget_s=settings.tagging_budget_ms / 1000,
         )
-        self.application = self._application()
-
-    def _application(self) -> web.Application:
-        application = web.Application(client_max_size=self._settings.max_body_bytes)
-        application.cleanup_ctx.append(self._run)
+        self._proxy: Proxy | None = None
         self._local: dict[str, Handler] = {
             "/livez": self._livez,
             "/readyz": self._readyz,
@@ -125,29 +124,44 @@ class GatewayApp:
             "/metrics": self._metrics,
             "/version": self._version,
         }
-        application.router.add_route("*", "/{path:.*}", self._route)
-        return application
 
-    async def _run(self, _: web.Application) -> AsyncIterator[None]:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Connections, health checks and the control link live inside this context."""
         link = self._link()
+        tasks = Tasks()
         async with self._session() as session:
             self._proxy = Proxy(self._parts(session, link))
             health = HealthChecks(
-                self.pool, session, self._settings, self.metrics, clock=self._around.clock
+                self.pool, session, self.settings, self.metrics, clock=self._around.clock
             )
             await health.check_all()
-            self._tasks.start(health.run(), name="health checks")
+            tasks.start(health.run(), name="health checks")
             if link is not None:
-                self._tasks.start(link.run(), name="control link")
-            yield
-            await self._tasks.close()
-            if link is not None:
-                link.close()
+                tasks.start(link.run(), name="control link")
+            try:
+                yield
+            finally:
+                await tasks.close()
+                if link is not None:
+                    link.close()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Any request to any path."""
+        path = request.path
+        if path.startswith(PREFIX) and self._proxy is not None:
+            return await self._proxy.handle(request)
+        local = self._local.get(path)
+        if local is None:
+            return error_response(not_found(path))
+        if request.method not in {"GET", "HEAD"}:
+            return error_response(method_not_allowed(request.method, path, "GET"))
+        return local()
 
     def _link(self) -> GatewayLink | None:
         if self._runtime_dir is None:
             return None
-        settings, clock = self._settings, self._around.clock
+        settings, clock = self.settings, self._around.clock
         source = f"{settings.gateway_id}-w{self._worker.index}"
         outbox = Outbox(
             source,
@@ -160,7 +174,7 @@ class GatewayApp:
         return GatewayLink(endpoints, outbox, clock, settings.events_flush_s)
 
     def _session(self) -> ClientSession:
-        settings = self._settings
+        settings = self.settings
         return ClientSession(
             connector=TCPConnector(limit=0, keepalive_timeout=ENGINE_KEEPALIVE_S),
             timeout=ClientTimeout(
@@ -169,11 +183,12 @@ class GatewayApp:
                 sock_read=settings.read_timeout_s,
             ),
             auto_decompress=False,
+            cookie_jar=DummyCookieJar(),
             read_bufsize=2**18,
         )
 
     def _parts(self, session: ClientSession, link: GatewayLink | None) -> ProxyParts:
-        settings, clock = self._settings, self._around.clock
+        settings, clock = self.settings, self._around.clock
         dispatcher = Dispatcher(
             self.pool,
             session,
@@ -198,30 +213,10 @@ class GatewayApp:
             clock=clock,
         )
 
-    async def _route(self, request: web.Request) -> web.StreamResponse:
-        path = request.path
-        if path.startswith(PREFIX):
-            return await self._proxy.handle(request)
-        local = self._local.get(path)
-        error = None
-        if local is None:
-            error = not_found(path)
-        elif request.method not in {"GET", "HEAD"}:
-            error = method_not_allowed(request.method, path, "GET")
-        if local is None or error is not None:
-            assert error is not None
-            return web.Response(
-                status=error.status,
-                body=error.body(),
-                content_type="application/json",
-                headers=error.headers,
-            )
-        return await local(request)
-
-    async def _livez(self, _: web.Request) -> web.Response:
+    def _livez(self) -> web.Response:
         return _json({"status": "alive"})
 
-    async def _readyz(self, _: web.Request) -> web.Response:
+    def _readyz(self) -> web.Response:
         draining = self.admission.is_draining
         ready = self.pool.any_up() and not draining
         return _json(
@@ -233,7 +228,7 @@ class GatewayApp:
             200 if ready else 503,
         )
 
-    async def _metrics(self, _: web.Request) -> web.Response:
+    def _metrics(self) -> web.Response:
         for engine in self.pool.engines:
             self.metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
         return web.Response(
@@ -241,22 +236,8 @@ class GatewayApp:
             headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
         )
 
-    async def _version(self, _: web.Request) -> web.Response:
+    def _version(self) -> web.Response:
         return _json({"version": hmas.__version__})
-
-
-def create_app(
-    settings: GatewaySettings,
-    *,
-    runtime_dir: Path | None = None,
-    worker: Worker = ALONE,
-    surroundings: Surroundings | None = None,
-) -> web.Application:
-    """One gateway worker; without ``runtime_dir`` it has no control link.
-
-    Serve it with ``handler_cancellation=True``: a client that leaves must abort its request.
-    """
-    return GatewayApp(settings, runtime_dir, worker, surroundings).application
 
 
 def _predictor(settings: GatewaySettings) -> Predictor:

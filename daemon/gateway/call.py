@@ -10,7 +10,6 @@ from hmas.daemon.gateway.usage import Usage, find_usage
 from hmas.engine.events import Outcome, ShedReason
 from hmas.engine.features import RequestFeatures
 
-EVENT_END: Final = b"\n\n"
 EVENTS_WITHOUT_TOKENS: Final = 2
 """A chat stream opens with the role and closes with ``[DONE]``."""
 
@@ -19,13 +18,12 @@ class Call:
     """Mutable record of one request; times are ``perf_counter`` seconds.
 
     ``status`` is what the client saw, 0 while nothing was sent; ``outcome`` stays None for
-    requests that never reached an engine.
+    requests that never reached an engine; ``tail`` is the end of the answer, enough for its
+    ``usage``.
     """
 
     __slots__ = (
         "_events",
-        "_last_but_one",
-        "_tail",
         "arrival_s",
         "arrived_at",
         "code",
@@ -44,6 +42,7 @@ class Call:
         "shed",
         "status",
         "streamed",
+        "tail",
         "tenant",
     )
 
@@ -67,8 +66,7 @@ class Call:
         self.streamed = False
         self.shed: ShedReason | None = None
         self.outcome: Outcome | None = None
-        self._tail = b""
-        self._last_but_one = b""
+        self.tail = b""
         self._events = 0
 
     @property
@@ -88,20 +86,15 @@ class Call:
         """The engine's first byte is here."""
         self.first_at = perf_counter()
 
-    def saw(self, chunk: bytes) -> None:
-        """A piece of the answer went by; nothing of it is parsed."""
-        self.last_at = perf_counter()
-        self._events += chunk.count(EVENT_END)
-        self._last_but_one = self._tail
-        self._tail = chunk
-
-    def tail(self) -> bytes:
-        """The end of the answer, enough for its ``usage``."""
-        return self._last_but_one + self._tail
+    def streamed_until(self, last_at: float, events: int, tail: bytes) -> None:
+        """The stream went by: its last chunk came at ``last_at``, ``tail`` is its end."""
+        self.last_at = last_at
+        self.tail = tail
+        self._events = events
 
     def usage(self) -> Usage | None:
         """Counted by the engine; None when it did not say."""
-        return find_usage(self.tail())
+        return find_usage(self.tail)
 
     def events(self) -> int:
         """Server-sent events that look like tokens: the estimate without ``usage``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -37,6 +37,18 @@ class LabelCap:
         return value
 
 
+class Served(NamedTuple):
+    """The metrics of one model on one engine for one tenant, looked up once."""
+
+    duration: Histogram
+    ttft: Histogram
+    tpot: Histogram
+    predicted_ttft: Histogram
+    predicted_tpot: Histogram
+    prompt_tokens: Counter
+    output_tokens: Counter
+
+
 class GatewayMetrics:
     """All metrics of one worker.
 
@@ -49,9 +61,26 @@ class GatewayMetrics:
         self.registry = CollectorRegistry()
         self.tenant = LabelCap()
         self.model = LabelCap()
+        self._served: dict[tuple[str, str, str], Served] = {}
         self._make_counters()
         self._make_histograms()
         self._make_gauges()
+
+    def served(self, tenant: str, model: str, engine: str) -> Served:
+        """``tenant`` and ``model`` capped already; the combinations are therefore bounded."""
+        key = (tenant, model, engine)
+        found = self._served.get(key)
+        if found is None:
+            found = self._served[key] = Served(
+                duration=self.duration.labels(model, engine),
+                ttft=self.ttft.labels(model, engine),
+                tpot=self.tpot.labels(model, engine),
+                predicted_ttft=self.predicted_ttft.labels(model, engine),
+                predicted_tpot=self.predicted_tpot.labels(model, engine),
+                prompt_tokens=self.prompt_tokens.labels(tenant, model),
+                output_tokens=self.output_tokens.labels(tenant, model),
+            )
+        return found
 
     def scrape(self) -> bytes:
         """The text exposition, merged over all workers where there are several."""

@@ -28,6 +28,7 @@ from hmas.daemon.gateway.errors import (
     too_large,
 )
 from hmas.daemon.gateway.forwarding import to_client
+from hmas.daemon.gateway.http_server import error_response, expect_continue
 from hmas.daemon.gateway.keys import Client, KeyRing
 from hmas.daemon.gateway.link import GatewayLink
 from hmas.daemon.gateway.metrics import GatewayMetrics
@@ -68,7 +69,7 @@ class Proxy:
     def __init__(self, parts: ProxyParts) -> None:
         self._parts = parts
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One request, from its headers to the last byte of its answer; errors included."""
         parts = self._parts
         call = Call(_request_id(request), request.method, request.path, parts.clock.now_s())
@@ -91,7 +92,7 @@ class Proxy:
         finally:
             parts.accounting.finished(call)
 
-    async def _answer(self, request: web.Request, call: Call) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         client = self._parts.keys.identify(request.headers)
         call.tenant = client.defaults.tenant
         path = request.path
@@ -111,9 +112,12 @@ class Proxy:
                 outgoing = self._understood(request, call, client, route, raw)
             return await self._ask(request, call, outgoing)
 
-    async def _read(self, request: web.Request) -> bytes:
+    async def _read(self, request: web.BaseRequest) -> bytes:
+        if request.content.is_eof():
+            return await request.read()
         timeout_s = self._parts.settings.body_timeout_s
         try:
+            await expect_continue(request)
             async with asyncio.timeout(timeout_s):
                 return await request.read()
         except TimeoutError as error:
@@ -124,7 +128,7 @@ class Proxy:
             raise invalid_field(f"the request body cannot be read: {error}", None) from error
 
     def _understood(
-        self, request: web.Request, call: Call, client: Client, route: Route, raw: bytes
+        self, request: web.BaseRequest, call: Call, client: Client, route: Route, raw: bytes
     ) -> Outgoing:
         parts = self._parts
         body = parse_body(route, raw)
@@ -151,7 +155,7 @@ class Proxy:
             repeatable=True,
         )
 
-    def _passed_through(self, request: web.Request, call: Call, raw: bytes) -> Outgoing:
+    def _passed_through(self, request: web.BaseRequest, call: Call, raw: bytes) -> Outgoing:
         model: str | None = None
         if raw and request.content_type == JSON:
             model, raw = parse_loosely(raw)
@@ -168,7 +172,7 @@ class Proxy:
         )
 
     async def _ask(
-        self, request: web.Request, call: Call, outgoing: Outgoing
+        self, request: web.BaseRequest, call: Call, outgoing: Outgoing
     ) -> web.StreamResponse:
         parts = self._parts
         call.outcome = Outcome.ABORTED
@@ -201,7 +205,7 @@ class Proxy:
             headers["X-Hmas-Topology"] = topology
         return headers
 
-    def _models(self, request: web.Request, call: Call, path: str) -> web.Response:
+    def _models(self, request: web.BaseRequest, call: Call, path: str) -> web.Response:
         if request.method not in {"GET", "HEAD"}:
             raise method_not_allowed(request.method, path, "GET")
         name = path.removeprefix("/v1/models").lstrip("/")
@@ -216,7 +220,7 @@ class Proxy:
             raise model_not_found(model, self._parts.pool.known_models())
 
 
-def _request_id(request: web.Request) -> str:
+def _request_id(request: web.BaseRequest) -> str:
     given = request.headers.get("X-Request-Id", "")
     if 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.isprintable():
         return given
@@ -227,12 +231,7 @@ def _refusal(call: Call, error: ApiError) -> web.Response:
     call.status = error.status
     call.shed = error.shed
     call.code = error.code or ""
-    return web.Response(
-        status=error.status,
-        body=error.body(),
-        content_type=JSON,
-        headers={"X-Request-Id": call.request_id, **error.headers},
-    )
+    return error_response(error, call.request_id)
 
 
 def _client_left(call: Call) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from time import perf_counter
 from typing import Final
 
-from aiohttp import ClientError, web
+from aiohttp import ClientError, StreamReader, web
 from multidict import CIMultiDict
 
 from hmas.daemon.gateway.call import Call
@@ -14,11 +15,16 @@ from hmas.daemon.gateway.errors import engine_failed
 from hmas.engine.events import Outcome
 
 EVENT_STREAM: Final = "text/event-stream"
+EVENT_END: Final = b"\n\n"
 ERROR_EVENT: Final = b'data: {"error"'
 BAD_REQUEST: Final = 400
 SERVER_ERROR: Final = 500
 
 _log = logging.getLogger("hmas.gateway")
+
+
+class EngineBrokeOffError(Exception):
+    """The engine's connection ended in the middle of an answer."""
 
 
 def outcome_of(status: int) -> Outcome:
@@ -30,14 +36,14 @@ def outcome_of(status: int) -> Outcome:
 
 def relay_whole(call: Call, answer: Answer, headers: CIMultiDict[str]) -> web.Response:
     """An answer that has been read to its end."""
-    call.saw(answer.start)
+    call.tail = answer.start
     call.status = answer.upstream.status
     call.outcome = outcome_of(call.status)
     return web.Response(body=answer.start, status=call.status, headers=headers)
 
 
 async def relay_stream(
-    request: web.Request, call: Call, answer: Answer, headers: CIMultiDict[str]
+    request: web.BaseRequest, call: Call, answer: Answer, headers: CIMultiDict[str]
 ) -> web.StreamResponse:
     """An answer that is still being made; what the engine sends goes out at once.
 
@@ -52,25 +58,42 @@ async def relay_stream(
     call.status = upstream.status
     call.outcome = Outcome.ABORTED
     await response.prepare(request)
-    chunk = answer.start
-    content = upstream.content
-    while chunk:
-        await response.write(chunk)
-        call.saw(chunk)
-        try:
-            chunk = await content.readany()
-        except (ClientError, OSError) as error:
-            await _broke_off(request, response, call, error)
-            return response
+    try:
+        await _pump(upstream.content, answer.start, response, call)
+    except EngineBrokeOffError as error:
+        await _broke_off(request, response, call, error)
+        return response
     await response.write_eof()
     call.outcome = outcome_of(call.status)
-    if call.streamed and ERROR_EVENT in call.tail():
+    if call.streamed and ERROR_EVENT in call.tail:
         call.outcome = Outcome.FAILED
     return response
 
 
+async def _pump(
+    content: StreamReader, chunk: bytes, response: web.StreamResponse, call: Call
+) -> None:
+    """The hot loop: whatever stands here is paid for every token."""
+    read, write = content.readany, response.write
+    previous, events, last_at = b"", 0, call.first_at
+    try:
+        while True:
+            await write(chunk)
+            events += chunk.count(EVENT_END)
+            try:
+                following = await read()
+            except (ClientError, OSError) as error:
+                raise EngineBrokeOffError(type(error).__name__) from error
+            if not following:
+                return
+            last_at = perf_counter()
+            previous, chunk = chunk, following
+    finally:
+        call.streamed_until(last_at, events, previous + chunk)
+
+
 async def _broke_off(
-    request: web.Request, response: web.StreamResponse, call: Call, error: Exception
+    request: web.BaseRequest, response: web.StreamResponse, call: Call, error: Exception
 ) -> None:
     assert call.engine is not None
     call.outcome = Outcome.FAILED
@@ -79,13 +102,13 @@ async def _broke_off(
         "request %s: engine %s broke off its answer: %s",
         call.request_id,
         call.engine.id,
-        type(error).__name__,
+        error,
     )
     if not call.streamed:
         if request.transport is not None:
             request.transport.abort()
         return
     event = engine_failed(f"engine {call.engine.id} broke off its answer").sse_event()
-    separator = b"" if call.tail().endswith(b"\n\n") else b"\n\n"
+    separator = b"" if call.tail.endswith(b"\n\n") else b"\n\n"
     await response.write(separator + event)
     await response.write_eof()

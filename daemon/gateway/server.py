@@ -16,10 +16,12 @@ import uvloop
 from aiohttp import web
 
 from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.http_server import HttpServer
 from hmas.daemon.gateway.settings import GatewaySettings
 
 BACKLOG: Final = 2048
 CLIENT_KEEPALIVE_S: Final = 75.0
+MAX_HEADER_BYTES: Final = 16_384
 COLLECT_EVERY_ALLOCATIONS: Final = 50_000
 
 _log = logging.getLogger("hmas.gateway")
@@ -59,30 +61,38 @@ def listen(host: str, port: int, *, shared: bool) -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(gateway: GatewayApp, listener: socket.socket) -> AsyncIterator[None]:
-    """The worker answers on ``listener`` inside this context."""
-    runner = web.AppRunner(
-        gateway.application,
-        handler_cancellation=True,
-        access_log=None,
-        keepalive_timeout=CLIENT_KEEPALIVE_S,
-        max_field_size=16_384,
-    )
-    await runner.setup()
-    try:
-        await web.SockSite(runner, listener).start()
-        yield
-    finally:
-        await runner.cleanup()
+async def serving(
+    gateway: GatewayApp, listener: socket.socket, *, cut_off_s: float = 1.0
+) -> AsyncIterator[None]:
+    """The worker answers on ``listener`` inside this context.
+
+    Requests that are still inside at its end are cut off after ``cut_off_s``.
+    """
+    async with gateway.running():
+        server = HttpServer(
+            gateway.handle,
+            gateway.settings.max_body_bytes,
+            access_log=None,
+            keepalive_timeout=CLIENT_KEEPALIVE_S,
+            max_field_size=MAX_HEADER_BYTES,
+            max_line_size=MAX_HEADER_BYTES,
+        )
+        runner = web.ServerRunner(server, shutdown_timeout=cut_off_s)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listener).start()
+            yield
+        finally:
+            await runner.cleanup()
 
 
 async def serve(
     gateway: GatewayApp,
-    settings: GatewaySettings,
     listener: socket.socket,
     on_ready: Callable[[], None] | None = None,
 ) -> int:
     """Serve until SIGTERM, SIGINT or the end of the supervisor, then drain; the exit code."""
+    settings = gateway.settings
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -113,7 +123,7 @@ def run_worker(
     listener = listen(settings.host, settings.port, shared=settings.workers > 1)
 
     async def main() -> int:
-        return await serve(gateway_of(), settings, listener, on_ready)
+        return await serve(gateway_of(), listener, on_ready)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(main())
