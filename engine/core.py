@@ -209,7 +209,7 @@ class ExecutionCore:
         if directive.version < self.active_version:
             return self.accept()
         if directive.version == self.active_version:
-            self._renew(directive, now_s)
+            self._renew(directive.ttl_s, now_s)
             return self.accept()
         if self.doubt and now_s < self._doubt_until_s:
             return self.refuse(f"in stock order after an internal fault: {self.doubt}")
@@ -298,14 +298,16 @@ class ExecutionCore:
         self._enforce(name, hints, controls, now_s)
         self.directive = directive
         self.doubt = ""
-        self._renew(directive, now_s)
-
-    def _renew(self, directive: Directive, now_s: float) -> None:
+        self.lease_expired = False
         self._lease_until_s = now_s + directive.ttl_s
-        if self.lease_expired:
-            self.lease_expired = False
-            if not self.doubt:
-                self._activate(directive, now_s)
+
+    def _renew(self, ttl_s: float, now_s: float) -> None:
+        """The active directive holds on, as it was accepted: what a repeat says is not read."""
+        self._lease_until_s = now_s + ttl_s
+        if self.lease_expired and self.directive is not None and not self.doubt:
+            self._activate(self.directive, now_s)
+            self._lease_until_s = now_s + ttl_s
+        self.lease_expired = False
 
     def _enforce(self, name: str, hints: Hints, controls: Controls, now_s: float) -> None:
         wanted = make_topology(name, hints)

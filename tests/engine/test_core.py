@@ -221,3 +221,15 @@ def test_an_abandoned_core_is_in_doubt_and_holds_nothing() -> None:
     assert made.begin_step(0.0, 1, 1, 0) == (64, 2048)
     assert not made.apply(directive(2, "edf"), 1.0).accepted
     assert made.apply(directive(3, "edf"), DOUBT_HOLD_S + 1).accepted
+
+
+def test_a_repeated_version_renews_what_was_accepted_whatever_it_says() -> None:
+    made = core()
+    made.apply(directive(1, "edf", controls=Controls(n_run=2)), 0.0)
+    assert made.check_lease(6.0)
+    other = directive(1, "sjf", hints={"aging_every": 0}, controls=Controls(n_run=5000))
+    assert made.apply(other, 6.0).accepted
+    assert (made.topology.name, made.controls.n_run) == ("edf", 2)
+    assert not made.lease_expired
+    assert not made.check_lease(10.0)
+    assert made.check_lease(11.5)
