@@ -133,13 +133,19 @@ _hasher: tuple[int, Any] | None = None
 
 
 def model_output(output: Any, scheduler: Any) -> ModelRunnerOutput:
-    """What a model would return for ``output``: one token for each request past its prompt."""
+    """What a model would return for ``output``: one token for each request past its prompt.
+
+    To be called right after ``schedule``, when computed tokens include those of this step.
+    """
     names = list(output.num_scheduled_tokens)
     tokens: list[list[int]] = []
     for name in names:
         request = scheduler.requests.get(name)
-        prefilling = request is None or request.is_prefill_chunk
-        tokens.append([] if prefilling else [token_of(name, request.num_output_tokens)])
+        if request is None or request.is_prefill_chunk:
+            tokens.append([])
+        else:
+            position = request.num_computed_tokens - request.num_prompt_tokens
+            tokens.append([token_of(name, position)])
     return ModelRunnerOutput(
         req_ids=names,
         req_id_to_index={name: index for index, name in enumerate(names)},
