@@ -26,8 +26,8 @@ from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.link.config import LinkConfig, LinkConfigError, runtime_dir
 from hmas.engine.link.curve import CurveError, load_keys
 
-OF_OTHER_PROGRAMS = frozenset({"CONFIG", "ENGINE_ID", "LINK", "VLLM", "TEST"})
-"""``HMAS_*`` variables (or their first word) that the engine side and the CLI read."""
+OF_OTHER_PROGRAMS = ("CONFIG", "CONSOLE_", "ENGINE_", "LINK_", "VLLM_", "TEST_")
+"""Beginnings of ``HMAS_*`` variables that the engine side, the console or tests read."""
 
 Age = Annotated[float, Field(gt=0, le=100_000)]
 

@@ -125,14 +125,19 @@ def _with_text_keys(tree: Mapping[Any, Any]) -> Tree:
     }
 
 
-def read_environment(environ: Mapping[str, str], ignored: frozenset[str]) -> dict[str, str]:
-    """Dotted path -> variable, for every ``HMAS_*`` that is not of another program."""
+def read_environment(environ: Mapping[str, str], others: tuple[str, ...]) -> dict[str, str]:
+    """Dotted path -> variable, for every ``HMAS_*`` but those of ``others``.
+
+    ``LINK`` in ``others`` stands for ``HMAS_LINK`` and ``HMAS_LINK_*``, not ``HMAS_LINK__*``.
+    """
     paths = {}
     for name in sorted(environ):
-        rest = name.removeprefix(ENV_PREFIX)
-        if rest == name or rest in ignored or rest.partition("_")[0] in ignored:
+        if not name.startswith(ENV_PREFIX):
             continue
-        paths[rest.lower().replace("__", ".")] = name
+        rest = name.removeprefix(ENV_PREFIX)
+        first = next((other for other in others if rest.startswith(other)), None)
+        if first is None or rest.removeprefix(first)[:2] == "__":
+            paths[rest.lower().replace("__", ".")] = name
     return paths
 
 

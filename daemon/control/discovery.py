@@ -128,6 +128,11 @@ class Discovery:
         engine.active_version = description.active.version if description.active else 0
         engine.seen(self._clock.now_s())
 
+    def close(self) -> None:
+        """Every link; the tasks that listen on them belong to their owner."""
+        for engine in self._fleet:
+            engine.link.close()
+
     def _is_gone(self, engine: ManagedEngine, now_s: float) -> bool:
         if engine.configured or engine.reachable:
             return False

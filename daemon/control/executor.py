@@ -200,6 +200,10 @@ class Executor:
             for record in resume_records(engine.controller.resume_state(), now_s):
                 self._recorder.submit(record)
 
+    def record(self, record: Record) -> None:
+        """Keep a fact that has no action of its own."""
+        self._recorder.submit(record)
+
     # Operators ------------------------------------------------------------------------------
 
     def override_changed(self, record: OverrideRecord, *, actor: str, action: str) -> None:

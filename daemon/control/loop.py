@@ -12,6 +12,7 @@ from hmas.daemon.control.advisers import Advisers
 from hmas.daemon.control.engines import Fleet, ManagedEngine
 from hmas.daemon.control.executor import Executor
 from hmas.daemon.control.overrides import OverrideBook
+from hmas.daemon.tasks import Tasks
 from hmas.engine.clock import Clock
 from hmas.storage.records import DecisionRole
 
@@ -26,13 +27,17 @@ class ControlLoop:
         fleet: Fleet,
         executor: Executor,
         book: OverrideBook,
+        *,
         clock: Clock,
+        tasks: Tasks,
         advisers: Advisers,
     ) -> None:
         self._fleet = fleet
         self._executor = executor
         self._book = book
         self._clock = clock
+        self._tasks = tasks
+        self._deciding: set[str] = set()
         self.advisers = advisers
         self.faults: dict[str, int] = {}
 
@@ -49,32 +54,43 @@ class ControlLoop:
             except Exception:  # noqa: BLE001 - one engine's fault must not stop the others
                 self._fault(engine, "cycle")
 
-    async def meta(self, _: float) -> None:
-        """The slow loop: all engines at once, so that one slow answer delays nobody else."""
-        await asyncio.gather(
-            *(self._meta(engine, controller) for engine, controller in self._fleet.controlled())
-        )
+    async def meta(self, now_s: float) -> None:
+        """The slow loop: starts a turn for every engine that is due and not in one already.
 
-    async def _meta(self, engine: ManagedEngine, controller: EngineController) -> None:
+        A turn may wait for an LLM, so it runs beside the loops.
+        """
+        for engine, controller in self._fleet.controlled():
+            if engine.engine_id not in self._deciding and controller.meta_due(now_s):
+                self._deciding.add(engine.engine_id)
+                self._tasks.start(self._turn(engine, controller), name=f"meta {engine.engine_id}")
+
+    async def _turn(self, engine: ManagedEngine, controller: EngineController) -> None:
         try:
-            context = controller.meta_context(self._clock.now_s())
-            if context is None:
-                return
-            outcomes, shadows = await self._ask(context)
-            now_s = self._clock.now_s()
-            decision = controller.decide(now_s, outcomes)
-            self._executor.decided(engine, decision)
-            for shadow in shadows:
-                self._executor.decided(engine, compared(decision, shadow), role=DecisionRole.SHADOW)
-            self._executor.keep_resume_state(engine, now_s)
+            await self._decide(engine, controller)
         except Exception:  # noqa: BLE001 - one engine's fault must not stop the others
             self._fault(engine, "meta")
+        finally:
+            self._deciding.discard(engine.engine_id)
+
+    async def _decide(self, engine: ManagedEngine, controller: EngineController) -> None:
+        context = controller.meta_context(self._clock.now_s())
+        answers, shadows = await self._ask(context) if context is not None else ([], [])
+        if engine.controller is not controller:
+            return
+        now_s = self._clock.now_s()
+        decision = controller.decide(now_s, answers)
+        self._executor.decided(engine, decision)
+        for shadow in shadows:
+            self._executor.decided(engine, compared(decision, shadow), role=DecisionRole.SHADOW)
+        self._executor.keep_resume_state(engine, now_s)
 
     async def _ask(self, context: MetaContext) -> tuple[list[Outcome], list[Outcome]]:
+        """Answers that count, and those of shadows."""
         primary = self.advisers.primary
         asked = ([primary] if primary else []) + list(self.advisers.shadows.values())
         answers = await asyncio.gather(*(adviser.propose(context) for adviser in asked))
-        return answers[: 1 if primary else 0], answers[1 if primary else 0 :]
+        counting = 1 if primary else 0
+        return answers[:counting], answers[counting:]
 
     async def keep_resume_state(self, now_s: float) -> None:
         """What a restart needs, of every engine."""

@@ -134,7 +134,9 @@ def resume_state(
     Raises:
         msgspec.ValidationError: written by a version that cannot be read any more.
     """
-    state = msgspec.convert(record.payload, ResumeState)
+    # Infinities are stored as None: those fields have their defaults again.
+    payload = {name: value for name, value in record.payload.items() if value is not None}
+    state = msgspec.convert(payload, ResumeState)
     return msgspec.structs.replace(
         state,
         version=max(state.version, last_version),

@@ -76,8 +76,8 @@ class Runner:
         self._scheduler = AsyncIOScheduler(
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
-        # A run that is skipped because the last one still goes on shows as lag.
-        logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        # Skipped runs show as lag, failed ones are logged by the loop itself.
+        logging.getLogger("apscheduler").setLevel(logging.CRITICAL)
 
     def start(self) -> None:
         """Inside the running event loop."""

@@ -19,6 +19,7 @@ from hmas.daemon.control.engines import Fleet
 from hmas.daemon.control.executor import BYPASSING, Executor
 from hmas.daemon.control.health import Health, is_late
 from hmas.daemon.control.late_store import LateStore
+from hmas.daemon.control.llm import advisers_for, llm_health, llm_of, prompt_record
 from hmas.daemon.control.loop import ControlLoop
 from hmas.daemon.control.overrides import OverrideBook
 from hmas.daemon.control.port import DaemonPort
@@ -30,7 +31,6 @@ from hmas.daemon.control.sockets import DaemonSockets
 from hmas.daemon.settings import Settings
 from hmas.daemon.supervise.notify import Notifier
 from hmas.daemon.tasks import Tasks
-from hmas.daemon.wire import LlmHealth
 from hmas.engine.clock import Clock
 from hmas.engine.events import ControlNotice, EngineNotice
 from hmas.storage.connect import open_store
@@ -41,6 +41,8 @@ from hmas.storage.writer import RecordWriter, WriterConfig
 log = logging.getLogger(__name__)
 
 NOTICE_S = 1.0
+META_CHECK_S = 1.0
+"""How often is looked whether an engine's slow loop is due."""
 Reload = Callable[[], Settings]
 
 
@@ -65,21 +67,25 @@ class Daemon:
         self._notifier.reloading()
         try:
             settings = read()
+            advisers = advisers_for(settings.meta, settings.control, self._clock)
         except SettingsError as error:
             self._reloads["refused"] += 1
             log.error("settings not reloaded, the old ones stay: %s", error)
             self._executor.audit(actor="operator", action="reload", result=f"refused: {error}")
         else:
-            self._take_up(settings)
+            self._take_up(settings, advisers)
         self._notifier.ready("controlling")
 
-    def _take_up(self, settings: Settings) -> None:
+    def _take_up(self, settings: Settings, advisers: Advisers) -> None:
         changed = changed_keys(self.settings, settings)
         waiting = needs_restart(changed)
         self.settings = settings
         self._reloads["done"] += 1
         self._executor.configure(settings.daemon.log_every_s, settings.daemon.view_every_s)
         self._discovery.reconfigure(settings.control)
+        if {"meta", "control"} & set(changed):
+            self._loop.advisers = advisers
+            self._note_prompt()
         for name, interval_s in intervals(settings).items():
             self._runner.change_interval(name, interval_s)
         said = f"changed: {', '.join(changed) or 'nothing'}"
@@ -119,6 +125,8 @@ class Daemon:
         )
         self._sockets = DaemonSockets(settings.daemon, settings.runtime_dir, router.from_gateway)
         ending.callback(self._sockets.close)
+        self._discovery = self._make_discovery(router, store)
+        ending.callback(self._discovery.close)
         ending.push_async_callback(self._tasks.close)
         self._tasks.start(self._sockets.gateways.run(), name="events of gateways")
         self._executor = Executor(
@@ -129,8 +137,15 @@ class Daemon:
             view_every_s=settings.daemon.view_every_s,
         )
         book = await resumed_overrides(store.open, clock.now_s())
-        self._loop = ControlLoop(self._fleet, self._executor, book, clock, Advisers())
-        self._discovery = self._make_discovery(router, store)
+        self._loop = ControlLoop(
+            self._fleet,
+            self._executor,
+            book,
+            clock=clock,
+            tasks=self._tasks,
+            advisers=advisers_for(settings.meta, settings.control, clock),
+        )
+        self._note_prompt()
         self._runner = Runner(self._loops(store))
         ending.callback(self._runner.stop)
         url = await self._serve_admin(ending, store, writer, book)
@@ -139,6 +154,10 @@ class Daemon:
         self._executor.audit(actor="daemon", action="start", inputs={"admin": url})
         log.info("admin API at %s, sockets in %s", url or "(off)", settings.runtime_dir)
         self._notifier.ready(f"controlling; admin API at {url}")
+
+    def _note_prompt(self) -> None:
+        if (adviser := llm_of(self._loop.advisers)) is not None:
+            self._executor.record(prompt_record(adviser.prompt, self._clock.now_s()))
 
     def _make_discovery(self, router: EventRouter, store: LateStore) -> Discovery:
         settings = self.settings
@@ -168,9 +187,14 @@ class Daemon:
             "resume": self._loop.keep_resume_state,
             "retention": retention,
         }
-        first_s = {"discovery": 0.0, "meta": self.settings.control.first_meta_s}
         return [
-            Loop(name, interval_s, bodies[name], self._clock, first_s=first_s.get(name))
+            Loop(
+                name,
+                interval_s,
+                bodies[name],
+                self._clock,
+                first_s=0.0 if name == "discovery" else None,
+            )
             for name, interval_s in intervals(self.settings).items()
         ]
 
@@ -209,7 +233,7 @@ class Daemon:
             clock=self._clock,
             storage_kind=settings.storage_url.partition(":")[0],
             loops=lambda: [loop.stats for loop in self._runner.loops.values()],
-            llm=LlmHealth,
+            llm=lambda: llm_health(self.settings.meta, self._loop.advisers),
             refusals=self._executor.refusals,
             reloads=self._reloads,
         )
@@ -262,7 +286,7 @@ def intervals(settings: Settings) -> dict[str, float]:
     return {
         "discovery": settings.daemon.discover_s,
         "cycle": settings.control.cycle_s,
-        "meta": settings.control.meta_s,
+        "meta": min(META_CHECK_S, settings.control.meta_s),
         "notice": NOTICE_S,
         "resume": settings.daemon.resume_every_s,
         "retention": settings.daemon.retention_s,

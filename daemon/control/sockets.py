@@ -40,10 +40,9 @@ class DaemonSockets:
         self, settings: DaemonSettings, runtime_dir: Path, from_gateway: BatchHandler
     ) -> None:
         self._closing.callback(os.close, claimed(runtime_dir))
-        base: zmq.Context[Any] = zmq.Context()
-        self._closing.callback(base.destroy, linger=200)
-        self.context = zmq.asyncio.Context.shadow(base)
-        curve = self._keys(settings, base)
+        self.context = zmq.asyncio.Context()
+        self._closing.callback(self.context.destroy, linger=200)
+        curve = self._keys(settings)
         self.gateways = EventReceiver.bound(
             self.context,
             settings.gateway_events or f"ipc://{runtime_dir}/gateway-events",
@@ -56,11 +55,12 @@ class DaemonSockets:
         )
         self._closing.callback(self.notices.close)
 
-    def _keys(self, settings: DaemonSettings, base: zmq.Context[Any]) -> CurveKeys | None:
+    def _keys(self, settings: DaemonSettings) -> CurveKeys | None:
         if settings.curve_dir is None:
             return None
         curve = load_keys(settings.curve_dir)
-        stop: Callable[[], None] = admit_known_client(base, curve)
+        plain: zmq.Context[Any] = zmq.Context.shadow(self.context.underlying)
+        stop: Callable[[], None] = admit_known_client(plain, curve)
         self._closing.callback(stop)
         return curve
 
