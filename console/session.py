@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 
 import streamlit as st
@@ -105,6 +106,8 @@ def log_in(settings: ConsoleSettings, token: str) -> Session:
     except ApiError:
         client.close()
         raise
+    # A browser that goes away takes its session along; nobody logs out then.
+    weakref.finalize(session, client.close)
     st.session_state[KEY] = session
     return session
 

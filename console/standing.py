@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hmas.console import words
@@ -135,10 +136,15 @@ def warnings(fleet: FleetStatus, health: HealthOut | None) -> list[Say]:
     found = [say for engine in fleet.engines for say in _engine_warnings(engine, fleet.now_s)]
     if health is not None:
         told = [engine.engine_id for engine in fleet.engines if engine_tone(engine) is Tone.BAD]
-        news = (text for text in health.problems if not any(name in text for name in told))
+        news = (text for text in health.problems if not any(_names(text, name) for name in told))
         found += [Say(Tone.WARN, text) for text in news]
     order = [Tone.BAD, Tone.WARN, Tone.CALM]
     return sorted(found, key=lambda say: order.index(say.tone))
+
+
+def _names(text: str, engine_id: str) -> bool:
+    """Whether a sentence is about this engine."""
+    return re.search(rf"(?<![\w-]){re.escape(engine_id)}(?![\w-])", text) is not None
 
 
 def _engine_warnings(engine: EngineStatus, now_s: float) -> list[Say]:

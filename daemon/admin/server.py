@@ -12,6 +12,8 @@ from fastapi import FastAPI
 
 from hmas.daemon.admin.settings import AdminSettings
 
+BACKLOG = 256
+
 
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the process that embeds it has its own."""
@@ -22,7 +24,8 @@ class _Server(uvicorn.Server):
 
 
 class AdminServer:
-    """``start`` binds (so that an address in use is an error at once), ``run`` serves."""
+    """``start`` binds, so that an address in use is an error at once and early callers wait;
+    ``run`` serves."""
 
     def __init__(self, app: FastAPI, settings: AdminSettings) -> None:
         self._settings = settings
@@ -48,6 +51,7 @@ class AdminServer:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((self._settings.host, self._settings.port))
+            listening.listen(BACKLOG)
         except OSError:
             listening.close()
             raise

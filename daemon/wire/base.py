@@ -95,6 +95,8 @@ class ProblemOut(Answer):
 
 
 class ErrorDetail(Answer):
+    """What went wrong, in one line, and every problem of the input."""
+
     code: ErrorCode
     message: str
     problems: tuple[ProblemOut, ...] = ()
