@@ -19,7 +19,7 @@ from hmas.engine.directive import Controls, Directive
 from hmas.engine.events import Event, RequestFinished
 from hmas.engine.simulator.batching import SimulatedEngine, identity_of
 from hmas.engine.simulator.profile import Profile, load_profile
-from hmas.engine.simulator.virtual import Tick, VirtualRun
+from hmas.engine.simulator.virtual import RunResult, Tick, VirtualRun
 
 ENGINE_ID = "engine0"
 BOOT_ID = "virtual"
@@ -108,7 +108,7 @@ class _Replay:
         ended = run.run()
         if self._on_progress is not None:
             self._on_progress(self._progress(ended.ended_s))
-        return self._report(lost=ended.submitted - len(self._results.by_id) - ended.unfinished)
+        return self._report(ended)
 
     def _make_engine(self, profile: Profile) -> SimulatedEngine:
         hashed = any(request.block_hashes for request in self._workload.requests)
@@ -150,7 +150,7 @@ class _Replay:
         total = len(self._workload.requests)
         return ReplayProgress(now_s, self._workload.span_s, len(self._results.by_id), total)
 
-    def _report(self, lost: int) -> ReplayReport:
+    def _report(self, ended: RunResult) -> ReplayReport:
         workload, config = self._workload, self._config
         duration_s = max(workload.span_s, self._results.last_s)
         results = tuple(
@@ -160,7 +160,8 @@ class _Replay:
         series_s = config.series_s
         return ReplayReport(
             summary=summarize(results, duration_s),
-            lost=lost,
+            lost=ended.submitted - len(self._results.by_id) - ended.unfinished,
+            refused=ended.refused,
             counts=self._counts(),
             control=config.control,
             profile=self._profile.name,

@@ -42,11 +42,13 @@ class ControlCounts:
 class ReplayReport:
     """Everything a replay found.
 
-    ``lost`` counts requests that the engine neither finished nor still holds: it must be 0.
+    ``lost`` counts requests that the engine took and neither finished nor still holds: it must
+    be 0. ``refused`` ones do not fit the model's context and count as failures.
     """
 
     summary: Summary
     lost: int
+    refused: int
     counts: ControlCounts
     control: ControlSpec
     profile: str
@@ -66,6 +68,7 @@ class ReplayReport:
             "requests": summary.requests,
             "completed": summary.completed,
             "lost": self.lost,
+            "refused": self.refused,
             "duration_s": summary.duration_s,
             "goodput_rate": summary.goodput_rate,
             "ttft_compliance": summary.ttft_compliance,

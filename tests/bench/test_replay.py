@@ -80,7 +80,7 @@ def test_a_request_that_no_engine_can_serve_fails_but_is_not_lost() -> None:
     requests = [TraceRequest(0.0, 10_000_000, 5), TraceRequest(0.0, 10, 5)]
     workload = Workload(tuple(annotate(requests, [5, 5], 0)), "two", "true", 0.0, 1.0)
     report = replay(workload, ReplayConfig())
-    assert report.lost == 0
+    assert (report.lost, report.refused) == (0, 1)
     assert (report.summary.requests, report.summary.completed) == (2, 1)
     assert report.summary.goodput_rate == 0.5
 

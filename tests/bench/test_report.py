@@ -22,6 +22,7 @@ def report(*, series: bool = False) -> ReplayReport:
     return ReplayReport(
         summary=summarize(results, 2.0),
         lost=0,
+        refused=0,
         counts=ControlCounts(swaps=2, rollbacks=1, bypasses=0, directives=9, nacks=0),
         control=HMAS,
         profile="p",
