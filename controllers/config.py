@@ -66,7 +66,7 @@ class StepFitConfig:
 
     memory_steps: int = 2000
     """Observations after which an old one weighs 1/e."""
-    min_observations: int = 40
+    min_observations: int = 20
     """Observations before the model may be used."""
     max_error: float = 0.25
     """Mean relative error above which the model is withdrawn."""
@@ -108,11 +108,11 @@ class StateraConfig:
     min_n_run: int = 4
     levels: int = 32
     """Steps into which each control's range is quantised."""
-    preemption_band: float = 0.05
-    """Preemptions per completion up to which the KV cache is not overcommitted."""
+    recompute_band: float = 0.08
+    """Share of the engine's time that may go into computing preempted contexts again."""
     kv_margin: float = 0.02
     """delta_frag: share of the KV cache that admission leaves free."""
-    kv_target: float = 0.9
+    kv_target: float = 0.95
     """KV use below which a fence that holds requests back is relaxed."""
     tpot_guard: float = 0.9
     """Share of the tightest running TPOT target that one step may take."""
@@ -128,7 +128,7 @@ class StateraConfig:
         require("statera.min_token_budget", self.min_token_budget, 1)
         require("statera.min_n_run", self.min_n_run, 1)
         require("statera.levels", self.levels, 4, 1024)
-        require("statera.preemption_band", self.preemption_band, 0)
+        require_above("statera.recompute_band", self.recompute_band, 0)
         require("statera.kv_margin", self.kv_margin, 0, 0.9)
         require("statera.kv_target", self.kv_target, 0.1, 1)
         require("statera.tpot_guard", self.tpot_guard, 0.1, 10)
@@ -142,26 +142,39 @@ class RulesConfig:
 
     violation_band: float = 0.05
     """Violation rates up to this leave the topology alone."""
+    calm_rate: float = 0.02
+    """Violation rate up to which deadline order goes by the first token (safe near capacity)."""
+    overload_rate: float = 0.1
+    """Violation rate above which it goes by D_r, which favours short requests: there is not
+    enough capacity for all, and first-token order would spend it on whoever is about to fail."""
     hol_index: float = 0.5
-    high_variation: float = 1.5
+    high_variation: float = 0.75
     """CV of the predicted work above which lengths count as highly variable."""
-    fairness: float = 0.7
+    heavy_overload_rate: float = 0.35
+    """Violation rate above which highly variable lengths call for shortest first."""
+    fairness: float = 0.6
     """Jain index below which sharing counts as unfair."""
     unfair_windows: int = 3
     """Unfair windows in a row that make it persistent."""
     unknown_share: float = 0.5
     """Share of untagged requests above which lengths and deadlines are not trusted."""
-    hysteresis: float = 0.2
-    """Relative margin by which another pattern must exceed its threshold to replace the
-    topology that already fights one."""
+    hysteresis: float = 0.5
+    """Edge of the pattern that the active topology fights over its own threshold and over
+    other patterns, so that success is no reason to leave."""
+    relax_after_s: float = 600.0
+    """Calm time after an overload before deadline order goes by the first token again."""
 
     def __post_init__(self) -> None:
         require("rules.violation_band", self.violation_band, 0, 1)
+        require("rules.calm_rate", self.calm_rate, 0, 1)
+        require("rules.overload_rate", self.overload_rate, self.calm_rate, 1)
+        require_above("rules.heavy_overload_rate", self.heavy_overload_rate, 0)
         require("rules.hol_index", self.hol_index, 0, 1)
         require("rules.high_variation", self.high_variation, 0)
         require("rules.fairness", self.fairness, 0, 1)
         require("rules.unfair_windows", self.unfair_windows, 1)
         require("rules.unknown_share", self.unknown_share, 0, 1)
+        require("rules.relax_after_s", self.relax_after_s, 0)
         require("rules.hysteresis", self.hysteresis, 0, 1)
 
 
@@ -174,27 +187,18 @@ class BypassConfig:
     enabled: bool = True
     violation_enter: float = 0.98
     violation_exit: float = 0.8
-    preemptions_enter: float = 2.0
-    """Preemptions per completed request."""
-    preemptions_exit: float = 0.5
     stuck_after_s: float = 5.0
     """Requests wait, none runs: our own controls strangle the engine."""
     confirm_s: float = 15.0
     """How long a condition (other than stuck) must hold."""
     min_stay_s: float = 30.0
-    max_stay_s: float = 120.0
+    max_stay_s: float = 60.0
     """After this a bypass is tried to be left even though its condition holds."""
 
     def __post_init__(self) -> None:
         require("bypass.violation_enter", self.violation_enter, 0, 1)
         require_less(
             "bypass.violation_exit", self.violation_exit, "violation_enter", self.violation_enter
-        )
-        require_less(
-            "bypass.preemptions_exit",
-            self.preemptions_exit,
-            "preemptions_enter",
-            self.preemptions_enter,
         )
         require_above("bypass.stuck_after_s", self.stuck_after_s, 0)
         require("bypass.confirm_s", self.confirm_s, 0)
@@ -212,7 +216,7 @@ class RollbackConfig:
     rho: float = 1.5
     min_rise: float = 0.05
     """Absolute rise of nu below which a relative one means nothing."""
-    min_samples: int = 30
+    min_samples: int = 20
     window_s: float = 30.0
     confirm_s: float = 3.0
     """How long Eq. 12 must hold without a break."""
@@ -248,9 +252,14 @@ class ControlConfig:
     """Slow loop, Delta T_meta."""
     first_meta_s: float = 20.0
     """The slow loop's first turn after a cold start."""
+    early_meta_s: float = 20.0
+    """The soonest turn after the last one: when an overload begins or violations drift."""
     ttl_s: float = 5.0
     """Lease of a directive."""
-    initial_topology: str = "fcfs"
+    initial_topology: str = "edf"
+    """Deadline order is arrival order where all requests have the same targets, so it is
+    never worse than FCFS for untagged traffic, and ready for the rest."""
+    initial_hints: dict[str, float] = field(default_factory=lambda: {"first_token": 1.0})
     refused_retry_s: float = 30.0
     """A directive that an engine refused is not repeated for this long."""
     views: ViewConfig = field(default_factory=ViewConfig)
@@ -265,6 +274,7 @@ class ControlConfig:
         require_above("cycle_s", self.cycle_s, 0)
         require("meta_s", self.meta_s, self.views.long_window_s)
         require_above("first_meta_s", self.first_meta_s, 0)
+        require_above("early_meta_s", self.early_meta_s, 0)
         require_above("ttl_s", self.ttl_s, 0)
         require_less("cycle_s", self.cycle_s, "ttl_s", self.ttl_s)
         require("refused_retry_s", self.refused_retry_s, 0)

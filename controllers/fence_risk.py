@@ -1,10 +1,11 @@
-"""How much risk the admission fence takes: epsilon between the nominal one and stock's.
+"""How much risk the admission fence takes: epsilon between the nominal one and no fence.
 
 Eq. 2 books the *final* length of everything that runs. Sequences rarely reach their end
 together, so at the nominal epsilon part of the KV cache stays empty while requests wait. On a
-paged engine the price of a wrong guess is a preemption, not an out-of-memory crash, so epsilon
-is opened in steps while the fence holds requests back beside free memory, and closed at once
-when preemptions appear.
+paged engine the price of a wrong guess is a preemption, not an out-of-memory crash: what it
+costs is the time to compute the lost context again. So the fence is opened in steps, in the
+end taken away, while it holds requests back beside free memory, and closed step by step while
+recomputation takes more than its band of the engine's time.
 """
 
 from __future__ import annotations
@@ -13,53 +14,67 @@ from typing import Final
 
 from hmas.controllers.config import StateraConfig
 from hmas.controllers.views import VShort
+from hmas.engine.directive import EngineLimits, StepModel
 
-MOST: Final = 0.95
-OPEN_STEP: Final = 0.05
-CLOSE_STEP: Final = 0.15
-OPEN_EVERY_S: Final = 2.0
+STEPS: Final = (0.25, 0.5, 0.75, 0.95, None)
+"""Epsilon after the nominal one; None: no fence."""
+
+OPEN_EVERY_S: Final = 1.0
 CLOSE_EVERY_S: Final = 10.0
 """Preemptions stay in the latency window this long; closing again sooner counts them twice."""
 
+ASSUMED_SHARE: Final = 0.1
+"""Recompute share of one preemption per completed request, while no step model is known."""
+
 
 class FenceRisk:
-    """``update`` each cycle gives the epsilon of the fence to export."""
+    """``update`` each cycle gives the epsilon of the fence to export, None for no fence."""
 
-    def __init__(self, config: StateraConfig, epsilon: float) -> None:
+    def __init__(self, config: StateraConfig, nominal: float) -> None:
         self._config = config
-        self._nominal = epsilon
-        self.epsilon = epsilon
+        self._levels = [nominal, *(e for e in STEPS if e is None or e > nominal)]
+        self._level = 0
         self._next_open_s = 0.0
         self._next_close_s = 0.0
 
     @property
-    def strictest(self) -> bool:
-        return self.epsilon <= self._nominal
+    def epsilon(self) -> float | None:
+        return self._levels[self._level]
 
-    def update(self, view: VShort, n_run: float) -> float:
-        now_s = view.at_s
-        if self._preempting(view):
+    @property
+    def strictest(self) -> bool:
+        """At the nominal epsilon."""
+        return self._level == 0
+
+    def update(self, view: VShort, n_run: float, recomputing: float) -> float | None:
+        """``recomputing``: see :func:`recompute_share`."""
+        now_s, band = view.at_s, self._config.recompute_band
+        if recomputing > band:
             if now_s >= self._next_close_s:
-                self.epsilon = max(self._nominal, self.epsilon - CLOSE_STEP)
+                self._level = max(0, self._level - 1)
                 self._next_close_s = now_s + CLOSE_EVERY_S
             self._next_open_s = now_s + CLOSE_EVERY_S
-        elif now_s >= self._next_open_s and self._holding_back(view, n_run):
-            self.epsilon = min(MOST, self.epsilon + OPEN_STEP)
+        elif now_s >= self._next_open_s and self._may_open(view, n_run, recomputing):
+            self._level = min(len(self._levels) - 1, self._level + 1)
             self._next_open_s = now_s + OPEN_EVERY_S
         return self.epsilon
 
-    def _preempting(self, view: VShort) -> bool:
-        return preemption_ratio(view) > self._config.preemption_band
-
-    def _holding_back(self, view: VShort, n_run: float) -> bool:
-        """Requests wait beside free memory and free slots."""
+    def _may_open(self, view: VShort, n_run: float, recomputing: float) -> bool:
+        """Requests wait beside free memory and free slots, and preemptions cost little."""
+        if recomputing >= self._config.recompute_band / 2:
+            return False
         if view.waiting is None or view.running is None or view.kv_used is None:
             return False
         free = view.kv_used < self._config.kv_target and view.running < 0.9 * n_run
         return view.waiting > 0 and free
 
 
-def preemption_ratio(view: VShort) -> float:
-    """Preemptions per completed request."""
-    preempted, completed = view.preemptions_per_s or 0.0, view.completions_per_s or 0.0
-    return preempted / max(completed, 0.1)
+def recompute_share(view: VShort, limits: EngineLimits, step_model: StepModel | None) -> float:
+    """Share of the engine's time that goes into computing preempted contexts again."""
+    preempted, running = view.preemptions_per_s or 0.0, view.running or 0
+    if not preempted or not running or view.kv_used is None:
+        return 0.0
+    if step_model is None:
+        return ASSUMED_SHARE * preempted / max(view.completions_per_s or 0.0, 0.1)
+    context_tokens = view.kv_used * limits.kv_blocks * limits.block_size / running
+    return preempted * context_tokens * step_model.prefill_ms / 1000.0

@@ -17,7 +17,7 @@ from hmas.controllers.meta.base import MetaContext, Outcome, Proposal
 from hmas.controllers.meta.chain import choose
 from hmas.controllers.meta.rules import Rules
 from hmas.controllers.meta.summary import summarize
-from hmas.controllers.views import VLong, VShort
+from hmas.controllers.views import Drift, VLong, VShort
 from hmas.engine.topologies import BASELINE, hint_bounds
 
 BYPASS_LEAST_VIOLATIONS: Final = 0.5
@@ -51,6 +51,7 @@ class SlowLoop:
         kept = max(1, math.ceil(config.meta_s / config.views.long_window_s))
         self._windows: deque[VLong] = deque(maxlen=kept)
         self._next_s: float | None = None
+        self._last_s = float("-inf")
 
     def restore(self, state: ResumeState) -> None:
         """Go on where a predecessor stopped."""
@@ -63,7 +64,17 @@ class SlowLoop:
         """A completed window."""
         if self._next_s is None:
             self._next_s = window.start_s + self._config.first_meta_s
+        before = self._windows[-1] if self._windows else None
         self._windows.append(window)
+        if Drift.VIOLATION_RATE in window.drift or self._overload_began(before, window):
+            early_s = max(window.end_s, self._last_s + self._config.early_meta_s)
+            self._next_s = min(self._next_s, early_s)
+
+    def _overload_began(self, before: VLong | None, window: VLong) -> bool:
+        limit, rate = self._config.rules.overload_rate, window.violation_rate or 0.0
+        measured = window.samples >= self._config.views.min_samples
+        calm_before = before is None or (before.violation_rate or 0.0) <= limit
+        return measured and rate > limit and calm_before
 
     def due(self, now_s: float) -> bool:
         return self._next_s is not None and now_s >= self._next_s
@@ -101,7 +112,7 @@ class SlowLoop:
         owner: Owner,
     ) -> Decision:
         """One turn; the decision is in force from the next cycle on, unless it says not."""
-        self._next_s = now_s + self._config.meta_s
+        self._last_s, self._next_s = now_s, now_s + self._config.meta_s
         self.decisions += 1
         context = self.context(now_s, view, watch)
         if context is None:

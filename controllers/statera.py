@@ -20,7 +20,7 @@ from typing import Final
 
 from hmas.controllers.config import StateraConfig
 from hmas.controllers.conformal import ConformalBound
-from hmas.controllers.fence_risk import FenceRisk, preemption_ratio
+from hmas.controllers.fence_risk import FenceRisk, recompute_share
 from hmas.controllers.views import VShort
 from hmas.engine.directive import Controls, EngineLimits, StepModel
 
@@ -29,6 +29,9 @@ OPEN_RATE: Final = math.log(2)
 
 LIGHT_ERROR: Final = -1.0
 """The error of an engine with nothing to do."""
+
+THRASHING: Final = 2.0
+"""Recomputation beyond this many times its band calls for fewer running requests."""
 
 BINDING: Final = 0.9
 """N_run binds when at least this share of it runs."""
@@ -79,11 +82,13 @@ class Statera:
 
     def __init__(self, config: StateraConfig, limits: EngineLimits, epsilon: float) -> None:
         self._config = config
+        self._limits = limits
         tokens, sequences = limits.max_num_batched_tokens, limits.max_num_seqs
         self.budget = Actuator(config.min_token_budget, tokens, config.levels)
         self.n_run = Actuator(config.min_n_run, sequences, config.levels)
         self.risk = FenceRisk(config, epsilon)
         self._mean_error = 0.0
+        self._recomputing = 0.0
         self._last_s: float | None = None
 
     @property
@@ -104,17 +109,23 @@ class Statera:
             return Controls()
         seconds = self._elapsed_s(view.at_s)
         error = self._error(view)
+        self._recomputing = recompute_share(view, self._limits, step_model)
         if error is not None and seconds > 0:
             self._regulate(error, view, seconds)
-        epsilon = self.risk.update(view, self.n_run.value)
+        epsilon = self.risk.update(view, self.n_run.value, self._recomputing)
         return Controls(
             n_run=self.n_run.level_value(),
             token_budget=self.budget.level_value(),
-            fence=calibration.export(epsilon) if self._config.fence else None,
+            fence=self._fence(calibration, epsilon),
             kv_margin=self._config.kv_margin,
             step_model=step_model,
             tpot_guard=self._config.tpot_guard,
         )
+
+    def _fence(self, calibration: ConformalBound, epsilon: float | None) -> dict[int, int] | None:
+        if epsilon is None or not self._config.fence:
+            return None
+        return calibration.export(epsilon)
 
     def _elapsed_s(self, at_s: float) -> float:
         """Time since the last cycle; a stall or a clock step counts as one second at most."""
@@ -163,7 +174,7 @@ class Statera:
     def _outer(self, mean_error: float, view: VShort, seconds: float) -> None:
         """I loop on N_run, once the inner loop is at its end and the deviation persists."""
         running, band = view.running or 0, self._config.dead_band
-        if self._overcommitted(view):
+        if self._overcommitted():
             self.n_run.track(running)
             self.n_run.scale(-self._config.n_run_gain * seconds)
         elif mean_error > band and self.budget.at_low:
@@ -174,6 +185,7 @@ class Statera:
             rate = OPEN_RATE if free else self._config.n_run_gain * -mean_error
             self.n_run.scale(rate * seconds)
 
-    def _overcommitted(self, view: VShort) -> bool:
-        """Preemptions persist although the fence is at its strictest."""
-        return self.risk.strictest and preemption_ratio(view) > 10 * self._config.preemption_band
+    def _overcommitted(self) -> bool:
+        """The strictest fence, or none at all, cannot stop the engine from thrashing."""
+        at_end = self.risk.strictest or not self._config.fence
+        return at_end and self._recomputing > THRASHING * self._config.recompute_band

@@ -39,9 +39,10 @@ class VShort(msgspec.Struct, frozen=True, kw_only=True):
             target of recent arrivals; 1 means the tight requests just make it.
         tpot_at_risk: share of recent arrivals whose TPOT target is below
             ``step_interval_ms``: the TPOT violation rate to come, without its lag.
-        violation_rate: nu, share of requests whose fate is known that missed TTFT or TPOT.
-            A TTFT miss counts when its deadline passes, not when the token arrives at last.
-        samples: requests behind ``violation_rate``.
+        violation_rate: nu, share of requests that miss TTFT or TPOT (shed and failed ones
+            too). A TTFT miss counts when its deadline passes, not when the token comes at
+            last; see ``qos.requests.violation_rate``.
+        samples: requests behind ``ttft_violation_rate``, and so behind nu.
         goodput_per_s: requests that met both targets, per second.
         mismatch: M_rho (Eq. 7) over the latency window.
         coverage: share of recent output lengths under the conformal bound that was live.
@@ -127,10 +128,10 @@ class VLong(msgspec.Struct, frozen=True, kw_only=True):
         tasks, tenants: composition with each group's violations; the busiest ones, rest
             under ``other``.
         unknown_share: share of arrivals that perception could not tag.
-        samples: requests of the window whose fate is known.
+        samples: requests behind the violation rates.
         goodput_rate: share of those that met both targets (Eq. 9).
-        hol_index: share of the TTFT misses in which a short request (work at most the long
-            threshold) found a long one, 4 times the median work, waiting ahead at arrival.
+        hol_index: share of the TTFT misses in which a short request arrived while most of the
+            predicted work waiting ahead belonged to long ones (4 times the median work).
         fairness: Jain index over tenants of service received over weighted max-min fair
             entitlement; 1 is fair, None with fewer than two tenants in demand.
         mismatch_mean, mismatch_p95: M_rho of Eq. 7 over the window.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from hmas.controllers.config import BypassConfig
-from hmas.controllers.fence_risk import preemption_ratio
 from hmas.controllers.views import VShort
-
-MIN_PREEMPTIONS_PER_S: Final = 1.0
 
 
 class Condition(NamedTuple):
@@ -87,7 +84,6 @@ class BypassGuard:
         return {
             "stuck": self._stuck(view),
             "violations": self._violations(view),
-            "preemptions": self._preemptions(view),
         }
 
     def _stuck(self, view: VShort) -> Condition:
@@ -102,10 +98,3 @@ class BypassGuard:
         words = f"violation rate {rate:.2f} of {view.samples}"
         on, off = rate >= config.violation_enter, rate <= config.violation_exit
         return Condition(on, off, config.confirm_s, words)
-
-    def _preemptions(self, view: VShort) -> Condition:
-        config, ratio = self._config, preemption_ratio(view)
-        storm = (view.preemptions_per_s or 0.0) >= MIN_PREEMPTIONS_PER_S
-        words = f"{ratio:.1f} preemptions per completed request"
-        on = storm and ratio >= config.preemptions_enter
-        return Condition(on, ratio <= config.preemptions_exit, config.confirm_s, words)

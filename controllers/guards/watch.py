@@ -81,8 +81,10 @@ class GuardWatch:
         """Both guards, once per cycle; ``watching`` false suspends the rollback guard."""
         self.rolled_back_now = ""
         failed = self._guarded(view, "bypass", lambda: self._run_bypass(view, restrained))
-        if not watching or self.bypass.active:
+        if not watching:
             self.rollback.cancel()
+        elif self.bypass.active:
+            self._fail_open_switch(view)
         else:
             failed += self._guarded(view, "rollback", lambda: self._run_rollback(view))
         self.denied = failed
@@ -115,6 +117,18 @@ class GuardWatch:
         if self.bypass.update(view, restrained=restrained):
             kind = GuardKind.BYPASS_ON if self.bypass.active else GuardKind.BYPASS_OFF
             self.note(view.at_s, kind, self._choice.current.topology, self.bypass.reason)
+
+    def _fail_open_switch(self, view: VShort) -> None:
+        """A switch that ends in bypass within its guard window failed."""
+        if self.rollback.open:
+            self.rollback.cancel()
+            self.note(
+                view.at_s,
+                GuardKind.ROLLBACK_FAIL,
+                self._choice.current.topology,
+                self.bypass.reason,
+            )
+            self._choice.failed(view.at_s)
 
     def _run_rollback(self, view: VShort) -> None:
         judgement = self.rollback.check(view)

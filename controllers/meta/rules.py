@@ -31,7 +31,8 @@ def deadline_misses(summary: Summary, config: RulesConfig) -> Pattern:
     rate = summary.ttft_violation_rate or 0.0
     present = 1.0 if rate > config.violation_band else 0.0
     words = f"deadline misses dominate ({rate:.2f} of {summary.samples})"
-    return Pattern("edf", present, words, {"first_token": 1.0})
+    by_first_token = 0.0 if rate > config.overload_rate else 1.0
+    return Pattern("edf", present, words, {"first_token": by_first_token})
 
 
 def head_of_line(summary: Summary, config: RulesConfig) -> Pattern:
@@ -42,10 +43,11 @@ def head_of_line(summary: Summary, config: RulesConfig) -> Pattern:
 
 
 def length_variance(summary: Summary, config: RulesConfig) -> Pattern:
-    """Lengths differ widely: let the short ones go first."""
-    variation = summary.work_variation or 0.0
-    words = f"lengths vary widely (CV {variation:.2f})"
-    return Pattern("sjf", variation / max(config.high_variation, 1e-6), words, {})
+    """Heavy overload and lengths that differ widely: the short ones first, most are served."""
+    variation, rate = summary.work_variation or 0.0, summary.ttft_violation_rate or 0.0
+    words = f"lengths vary widely (CV {variation:.2f}) under heavy overload ({rate:.2f})"
+    strength = min(variation / config.high_variation, rate / config.heavy_overload_rate)
+    return Pattern("sjf", strength, words, {})
 
 
 def unfairness(summary: Summary, config: RulesConfig) -> Pattern:
@@ -69,22 +71,28 @@ PATTERNS: Final[tuple[Callable[[Summary, RulesConfig], Pattern], ...]] = (
 
 
 class Rules:
-    """Deterministic, explains itself, and holds unless something is wrong."""
+    """Deterministic, explains itself, and holds unless something is wrong.
+
+    Remembers only when the last overload was.
+    """
 
     name = NAME
 
     def __init__(self, config: RulesConfig, min_samples: int) -> None:
         self._config = config
         self._min_samples = min_samples
+        self._overloaded_s = float("-inf")
 
     def decide(self, context: MetaContext) -> Outcome:
         """A proposal for every context with windows; the active topology means hold."""
         if not context.windows:
             return Refusal(controller=NAME, kind=RefusalKind.NO_DATA, detail="no completed window")
         summary = summarize(context.windows, self._config.fairness)
+        if (summary.ttft_violation_rate or 0.0) > self._config.overload_rate:
+            self._overloaded_s = context.at_s
         calm = self._calm(summary)
         if calm:
-            return self._hold(context, calm)
+            return self._relax(context, summary) or self._hold(context, calm)
         if (summary.unknown_share or 0.0) > self._config.unknown_share:
             return self._distrust(context, summary)
         return self._fight(context, summary)
@@ -101,6 +109,19 @@ class Rules:
             return f"TPOT misses dominate ({tpot:.2f}), the order of the queue cannot help"
         return ""
 
+    def _relax(self, context: MetaContext, summary: Summary) -> Proposal | None:
+        """Deadline order goes back to first-token deadlines when hardly anything is missed."""
+        rate = summary.ttft_violation_rate
+        if rate is None or rate > self._config.calm_rate or context.active != "edf":
+            return None
+        if context.at_s - self._overloaded_s < self._config.relax_after_s:
+            return None
+        hints = {**context.active_hints, **_offered({"first_token": 1.0}, context, "edf")}
+        if hints == context.active_hints or summary.samples < self._min_samples:
+            return None
+        reason = f"violation rate {rate:.2f}, first-token deadlines again"
+        return Proposal(controller=NAME, topology="edf", hints=hints, reason=reason)
+
     def _distrust(self, context: MetaContext, summary: Summary) -> Proposal:
         """Anomaly: most requests are untagged, so lengths and classes mean nothing."""
         reason = f"{summary.unknown_share:.2f} of the requests are unknown"
@@ -110,16 +131,26 @@ class Rules:
 
     def _fight(self, context: MetaContext, summary: Summary) -> Proposal:
         found = [pattern(summary, self._config) for pattern in PATTERNS]
-        present = [p for p in found if p.strength >= 1 and p.topology in context.candidates]
+        present = [
+            pattern
+            for pattern in found
+            if pattern.topology in context.candidates
+            and self._preference(pattern, context.active) >= 1
+        ]
         if not present:
             rate = summary.violation_rate or 0.0
             return self._hold(context, f"violation rate {rate:.2f}, no pattern stands out")
         best = max(present, key=lambda p: self._preference(p, context.active))
+        hints = _offered(best.hints, context, best.topology)
         if best.topology == context.active:
-            return self._hold(context, f"still {best.words}")
-        return Proposal(
-            controller=NAME, topology=best.topology, hints=best.hints, reason=best.words
-        )
+            hints = self._settled(hints, context, summary)
+        return Proposal(controller=NAME, topology=best.topology, hints=hints, reason=best.words)
+
+    def _settled(self, hints: Hints, context: MetaContext, summary: Summary) -> Hints:
+        """Between calm and overload the hints of the active topology stay as they are."""
+        rate = summary.ttft_violation_rate or 0.0
+        between = self._config.calm_rate < rate <= self._config.overload_rate
+        return context.active_hints if between else {**context.active_hints, **hints}
 
     def _preference(self, pattern: Pattern, active: str) -> float:
         """Hysteresis: what is already being fought keeps an edge."""
@@ -130,3 +161,9 @@ class Rules:
         return Proposal(
             controller=NAME, topology=context.active, hints=context.active_hints, reason=reason
         )
+
+
+def _offered(hints: Hints, context: MetaContext, topology: str) -> Hints:
+    """Without hints that the topology does not have."""
+    bounds = context.hint_bounds.get(topology, {})
+    return {name: value for name, value in hints.items() if name in bounds}

@@ -127,7 +127,7 @@ class QosAgent:
         stretched = now_s - window.start_s > MAX_STRETCH * length_s
         completed = not (self._interrupted or stretched or gaps)
         view = window.view(latest, now_s, completed=completed, event_gaps=gaps)
-        self._window = LongWindow(now_s, self._ledger.outstanding_work())
+        self._window = LongWindow(now_s, self._ledger.waiting_work())
         self._gaps_at_start, self._interrupted = self._gaps, False
         if not completed:
             return view

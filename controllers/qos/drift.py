@@ -16,7 +16,7 @@ MIN_CHANGE: Final = 0.25
 MIX_DISTANCE: Final = 0.2
 """Total variation distance between two compositions that counts as drift."""
 MIN_ARRIVALS: Final = 30
-COVERAGE_SLACK: Final = 0.05
+COVERAGE_SLACK: Final = 0.1
 
 
 class LevelBaseline:

@@ -27,6 +27,9 @@ GRACE_S: Final = 0.25
 LONG_FACTOR: Final = 4.0
 """A request is long when its predicted work exceeds this many times the median."""
 
+BLOCKING_SHARE: Final = 0.5
+"""Long requests block when more than this share of the work waiting ahead is theirs."""
+
 
 class Entry:
     """One request in flight."""
@@ -69,18 +72,20 @@ class Ledger:
         self._work: deque[float] = deque(maxlen=512)
         self._long_from: float | None = None
         self._until_median = 0
-        self._long_waiting = 0
+        self._waiting_work = 0.0
+        self._long_waiting_work = 0.0
 
     @property
     def in_flight(self) -> int:
         return len(self._open)
 
-    def outstanding_work(self) -> dict[str, float]:
-        """Predicted work in flight per tenant."""
+    def waiting_work(self) -> dict[str, float]:
+        """Predicted work per tenant that has not started."""
         work: dict[str, float] = {}
         for entry in self._open.values():
-            tenant = entry.features.tenant
-            work[tenant] = work.get(tenant, 0.0) + entry.work
+            if not entry.started:
+                tenant = entry.features.tenant
+                work[tenant] = work.get(tenant, 0.0) + entry.work
         return work
 
     def arrive(self, event: RequestArrived) -> None:
@@ -144,7 +149,8 @@ class Ledger:
         """The engine restarted: whatever was in flight is gone."""
         self._open.clear()
         self._deadlines.clear()
-        self._long_waiting = 0
+        self._waiting_work = 0.0
+        self._long_waiting_work = 0.0
 
     def _miss(self, at_s: float, entry: Entry) -> None:
         if not entry.ttft_missed:
@@ -167,14 +173,17 @@ class Ledger:
     def _leave_queue(self, entry: Entry) -> None:
         if not entry.started:
             entry.started = True
-            self._long_waiting -= entry.long
+            self._waiting_work -= entry.work
+            self._long_waiting_work -= entry.work * entry.long
 
     def _classify(self, entry: Entry) -> None:
-        """Long or short, and whether a long one waits ahead; the median follows the mix."""
+        """Long or short, and whether long ones block it; the median follows the mix."""
         if self._long_from is not None:
             entry.long = entry.work > self._long_from
-            entry.blocked = not entry.long and self._long_waiting > 0
-            self._long_waiting += entry.long
+            mostly_long = self._long_waiting_work > BLOCKING_SHARE * self._waiting_work
+            entry.blocked = not entry.long and mostly_long
+        self._waiting_work += entry.work
+        self._long_waiting_work += entry.work * entry.long
         self._work.append(entry.work)
         self._until_median -= 1
         if self._until_median <= 0 and len(self._work) >= 32:

@@ -6,15 +6,17 @@ from typing import Final
 
 from hmas.controllers.qos.fairness import service_fairness
 from hmas.controllers.qos.ledger import Entry
-from hmas.controllers.qos.requests import share
+from hmas.controllers.qos.requests import share, violation_rate
 from hmas.controllers.qos.windows import LogHistogram, Moments, nearest_rank
-from hmas.controllers.service_gain import service_gain, token_value
+from hmas.controllers.service_gain import service_gain
 from hmas.controllers.views import GroupView, LengthMix, VLong, VShort
 from hmas.engine.events import Outcome, RequestFinished, StepStats
 from hmas.engine.features import length_bucket
 
 MAX_GROUPS: Final = 64
 OTHER: Final = "other"
+MIN_TENANT_REQUESTS: Final = 5
+"""A tenant with fewer arrivals in a window says nothing about fairness."""
 
 
 class Group:
@@ -22,30 +24,31 @@ class Group:
 
     __slots__ = (
         "arrivals",
-        "fates",
+        "ended",
+        "failed",
         "tpot_known",
         "tpot_missed",
         "tpot_ms",
         "ttft_known",
         "ttft_missed",
         "ttft_ms",
-        "violated",
     )
 
     def __init__(self) -> None:
-        self.arrivals = self.fates = self.violated = 0
+        self.arrivals = self.ended = self.failed = 0
         self.ttft_known = self.ttft_missed = self.tpot_known = self.tpot_missed = 0
         self.ttft_ms = LogHistogram()
         self.tpot_ms = LogHistogram()
 
     def view(self, arrivals: int) -> GroupView:
         """``arrivals``: of the whole window."""
+        ttft_rate = share(self.ttft_missed, self.ttft_known)
         return GroupView(
             share=self.arrivals / arrivals if arrivals else 0.0,
-            samples=self.fates,
-            ttft_violation_rate=share(self.ttft_missed, self.ttft_known),
+            samples=self.ttft_known,
+            ttft_violation_rate=ttft_rate,
             tpot_violation_rate=share(self.tpot_missed, self.tpot_known),
-            violation_rate=share(self.violated, self.fates),
+            violation_rate=violation_rate(ttft_rate, share(self.failed, self.ended)),
             ttft_p95_ms=self.ttft_ms.quantile(0.95),
             tpot_p95_ms=self.tpot_ms.quantile(0.95),
         )
@@ -70,38 +73,47 @@ class Lengths:
 
 
 class TenantBooks:
-    """Demand and service per tenant, in priced tokens."""
+    """Demand and service per tenant, in predicted priced tokens.
 
-    def __init__(self, outstanding: dict[str, float]) -> None:
-        self._demand = dict(outstanding)
+    A request is served when it starts: what runs for longer than a window is not unserved.
+    """
+
+    def __init__(self, waiting: dict[str, float]) -> None:
+        self._demand = dict(waiting)
         self._served: dict[str, float] = {}
         self._weight: dict[str, float] = {}
+        self._requests: dict[str, int] = {}
 
     def demand(self, entry: Entry) -> None:
         features = entry.features
         self._demand[features.tenant] = self._demand.get(features.tenant, 0.0) + entry.work
         self._weight[features.tenant] = features.tenant_weight
+        self._requests[features.tenant] = self._requests.get(features.tenant, 0) + 1
 
-    def serve(self, event: RequestFinished) -> None:
-        tenant = event.features.tenant
-        tokens = token_value(event.prompt_tokens, event.output_tokens)
-        self._served[tenant] = self._served.get(tenant, 0.0) + tokens
-        self._weight[tenant] = event.features.tenant_weight
+    def serve(self, entry: Entry) -> None:
+        features = entry.features
+        self._served[features.tenant] = self._served.get(features.tenant, 0.0) + entry.work
+        self._weight[features.tenant] = features.tenant_weight
 
     def fairness(self) -> float | None:
-        weight = {tenant: self._weight.get(tenant, 1.0) for tenant in self._demand}
-        return service_fairness(self._served, self._demand, weight)
+        """Over the tenants that asked often enough to be compared."""
+        tenants = [t for t, count in self._requests.items() if count >= MIN_TENANT_REQUESTS]
+        return service_fairness(
+            {tenant: self._served.get(tenant, 0.0) for tenant in tenants},
+            {tenant: self._demand[tenant] for tenant in tenants},
+            self._weight,
+        )
 
 
 class LongWindow:
     """Facts, steps and cycles of one window; :meth:`view` condenses them."""
 
-    def __init__(self, start_s: float, outstanding: dict[str, float]) -> None:
+    def __init__(self, start_s: float, waiting_work: dict[str, float]) -> None:
         self.start_s = start_s
         self._all = Group()
         self._tasks: dict[str, Group] = {}
         self._tenants: dict[str, Group] = {}
-        self._books = TenantBooks(outstanding)
+        self._books = TenantBooks(waiting_work)
         self._prompts = Lengths()
         self._outputs = Lengths()
         self._work = Moments()
@@ -133,12 +145,11 @@ class LongWindow:
         for group in self._groups(entry):
             group.ttft_known += 1
             group.ttft_missed += 1
-            group.fates += 1
-            group.violated += 1
 
     def first_token(self, at_s: float, entry: Entry | None, ttft_ms: float) -> None:
         if entry is None:
             return
+        self._books.serve(entry)
         in_time = ttft_ms <= entry.features.slo_ttft_ms and not entry.ttft_missed
         for group in self._groups(entry):
             group.ttft_ms.add(ttft_ms)
@@ -152,7 +163,6 @@ class LongWindow:
             self._completed += 1
             self._outputs.add(event.output_tokens)
             self._gain += service_gain(event)
-            self._books.serve(event)
         has_tpot = completed and event.output_tokens > 1
         for group in self._groups(entry):
             if has_tpot:
@@ -160,15 +170,15 @@ class LongWindow:
                 group.tpot_missed += not event.tpot_ok
                 group.tpot_ms.add(event.tpot_s * 1000.0)
             if not entry.ttft_missed:
-                group.fates += 1
-                group.violated += not event.slo_ok
+                group.ended += 1
+                group.failed += not event.slo_ok
 
     def shed(self, at_s: float, entry: Entry) -> None:
         self._sheds += 1
         if not entry.ttft_missed:
             for group in self._groups(entry):
-                group.fates += 1
-                group.violated += 1
+                group.ttft_known += 1
+                group.ttft_missed += 1
 
     # Engine -------------------------------------------------------------------------------
 
@@ -211,7 +221,7 @@ class LongWindow:
             tasks=_views(self._tasks, arrivals),
             tenants=_views(self._tenants, arrivals),
             unknown_share=share(self._unknown, arrivals),
-            samples=total.fates,
+            samples=total.ttft_known,
             ttft_violation_rate=everyone.ttft_violation_rate,
             tpot_violation_rate=everyone.tpot_violation_rate,
             violation_rate=rate,

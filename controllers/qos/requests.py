@@ -38,6 +38,18 @@ class RequestSignals(NamedTuple):
         }
 
 
+def violation_rate(ttft_rate: float | None, later_rate: float | None) -> float | None:
+    """nu out of its two parts: TTFT missed, or met and the rest missed.
+
+    A TTFT miss is known at its deadline, a success only when the last token is out. Counting
+    fates as they become known would show more misses than there are whenever the load rises
+    or the queue is reordered, just when guards look; the two shares carry no such bias.
+    """
+    if ttft_rate is None:
+        return later_rate
+    return ttft_rate + (1 - ttft_rate) * (later_rate or 0.0)
+
+
 def share(part: float, whole: float) -> float | None:
     """None where there is no whole; sums of floats may miss zero by a hair."""
     return min(1.0, max(0.0, part / whole)) if whole >= 0.5 else None
@@ -54,7 +66,7 @@ class RequestWindows:
         self._arrivals = SumWindow(span_s, 2)  # requests, predicted tokens
         self._ttft = SumWindow(span_s, 2)  # known, missed
         self._tpot = SumWindow(span_s, 2)
-        self._fates = SumWindow(span_s, 2)
+        self._later = SumWindow(span_s, 2)  # ended after a first token in time, not OK
         self._ends = SumWindow(span_s, 3)  # completed, within both targets, shed
 
     def arrived(self, at_s: float, entry: Entry) -> None:
@@ -64,7 +76,6 @@ class RequestWindows:
 
     def ttft_missed(self, at_s: float, entry: Entry) -> None:
         self._ttft.add(at_s, 1, 1)
-        self._fates.add(at_s, 1, 1)
 
     def first_token(self, at_s: float, entry: Entry | None, ttft_ms: float) -> None:
         self._ttft_ms.add(at_s, ttft_ms)
@@ -82,12 +93,12 @@ class RequestWindows:
                 self._tpot_ms.add(at_s, event.tpot_s * 1000.0)
                 self._tpot.add(at_s, 1, not event.tpot_ok)
         if not entry.ttft_missed:
-            self._fates.add(at_s, 1, not event.slo_ok)
+            self._later.add(at_s, 1, not event.slo_ok)
 
     def shed(self, at_s: float, entry: Entry) -> None:
         self._ends.add(at_s, 0, 0, 1)
         if not entry.ttft_missed:
-            self._fates.add(at_s, 1, 1)
+            self._ttft.add(at_s, 1, 1)
 
     def tight_tpot_ms(self) -> float | None:
         """The tight quantile of the TPOT targets of recent arrivals."""
@@ -104,7 +115,8 @@ class RequestWindows:
         arrivals, demand = self._arrivals.evict(now_s)
         ttft_known, ttft_missed = self._ttft.evict(now_s)
         tpot_known, tpot_missed = self._tpot.evict(now_s)
-        fates, violated = self._fates.evict(now_s)
+        ended, failed = self._later.evict(now_s)
+        ttft_rate = share(ttft_missed, ttft_known)
         completed, good, sheds = self._ends.evict(now_s)
         span_s = min(self._span_s, max(seen_s, 1e-3))
         return RequestSignals(
@@ -113,10 +125,10 @@ class RequestWindows:
             ttft_p99_ms=self._ttft_ms.quantile(0.99),
             tpot_p50_ms=self._tpot_ms.quantile(0.5),
             tpot_p95_ms=self._tpot_ms.quantile(0.95),
-            ttft_violation_rate=share(ttft_missed, ttft_known),
+            ttft_violation_rate=ttft_rate,
             tpot_violation_rate=share(tpot_missed, tpot_known),
-            violation_rate=share(violated, fates),
-            samples=round(fates),
+            violation_rate=violation_rate(ttft_rate, share(failed, ended)),
+            samples=round(ttft_known),
             arrivals_per_s=arrivals / span_s,
             completions_per_s=completed / span_s,
             goodput_per_s=good / span_s,
