@@ -41,7 +41,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One request as the engine received it."""
+    """One request as the engine received it; header names in lower case."""
 
     method: str
     path: str
@@ -112,7 +112,8 @@ class ScriptedEngine:
 
     async def _generate(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
-        self.seen.append(Seen(request.method, request.raw_path, dict(request.headers), raw))
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.seen.append(Seen(request.method, request.raw_path, headers, raw))
         behaviour = self.script.popleft() if self.script else self.default
         await self._moved(running=1)
         try:

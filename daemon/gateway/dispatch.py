@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -28,6 +29,7 @@ from hmas.engine.clock import Clock
 from hmas.engine.events import ShedReason
 
 UNAVAILABLE: Final = 503
+MAX_WRITTEN_AT_ONCE: Final = 2**18
 NOT_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp must not invent when the client did not send them."""
 
@@ -135,7 +137,7 @@ class Dispatcher:
         upstream = await self._session.request(
             outgoing.method,
             engine.url(outgoing.path_and_query),
-            data=outgoing.body_for(engine),
+            data=_payload(outgoing.body_for(engine)),
             headers=headers,
             allow_redirects=False,
             skip_auto_headers=NOT_ADDED,
@@ -199,6 +201,13 @@ class Dispatcher:
 
     def _saturated(self, message: str, reason: ShedReason) -> ApiError:
         return saturated(message, self._drain_rate.retry_after_s(self._clock.now_s()), reason)
+
+
+def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A long body is written piece by piece, so that other streams go on meanwhile."""
+    if body is None or len(body) <= MAX_WRITTEN_AT_ONCE:
+        return body
+    return io.BytesIO(body)
 
 
 def _silent(engine: Engine, timeout_s: float) -> ApiError:
