@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hmas.daemon.cli import fleet, processes
+from hmas.daemon.cli import fleet, processes, up
 
 app = typer.Typer(
     name="hmas",
@@ -15,7 +15,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+app.command(context_settings=PASS_ON)(up.up)
+app.command()(processes.gateway)
 app.command()(processes.daemon)
+app.command(context_settings=PASS_ON)(processes.engine)
+app.command()(processes.console)
 app.command()(fleet.status)
 app.command()(fleet.topology)
 app.command()(fleet.pin)

@@ -128,7 +128,7 @@ def _with_text_keys(tree: Mapping[Any, Any]) -> Tree:
 def read_environment(environ: Mapping[str, str], others: tuple[str, ...]) -> dict[str, str]:
     """Dotted path -> variable, for every ``HMAS_*`` but those of ``others``.
 
-    ``LINK`` in ``others`` stands for ``HMAS_LINK`` and ``HMAS_LINK_*``, not ``HMAS_LINK__*``.
+    ``LINK_`` in ``others`` stands for ``HMAS_LINK_*``, not for ``HMAS_LINK__*``.
     """
     paths = {}
     for name in sorted(environ):
@@ -136,7 +136,7 @@ def read_environment(environ: Mapping[str, str], others: tuple[str, ...]) -> dic
             continue
         rest = name.removeprefix(ENV_PREFIX)
         first = next((other for other in others if rest.startswith(other)), None)
-        if first is None or rest.removeprefix(first)[:2] == "__":
+        if first is None or rest.removeprefix(first).startswith("_"):
             paths[rest.lower().replace("__", ".")] = name
     return paths
 
