@@ -108,7 +108,7 @@ class StateraConfig:
     min_n_run: int = 4
     levels: int = 32
     """Steps into which each control's range is quantised."""
-    recompute_band: float = 0.08
+    recompute_band: float = 0.25
     """Share of the engine's time that may go into computing preempted contexts again."""
     kv_margin: float = 0.02
     """delta_frag: share of the KV cache that admission leaves free."""
@@ -194,6 +194,8 @@ class BypassConfig:
     min_stay_s: float = 30.0
     max_stay_s: float = 60.0
     """After this a bypass is tried to be left even though its condition holds."""
+    back_off_s: float = 300.0
+    """How long a bypass that brought no goodput is not repeated, doubled each time."""
 
     def __post_init__(self) -> None:
         require("bypass.violation_enter", self.violation_enter, 0, 1)
@@ -203,6 +205,7 @@ class BypassConfig:
         require_above("bypass.stuck_after_s", self.stuck_after_s, 0)
         require("bypass.confirm_s", self.confirm_s, 0)
         require("bypass.min_stay_s", self.min_stay_s, 0)
+        require("bypass.back_off_s", self.back_off_s, 0)
         require("bypass.max_stay_s", self.max_stay_s, self.min_stay_s)
 
 

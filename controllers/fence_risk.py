@@ -23,6 +23,9 @@ OPEN_EVERY_S: Final = 1.0
 CLOSE_EVERY_S: Final = 10.0
 """Preemptions stay in the latency window this long; closing again sooner counts them twice."""
 
+HELD_BACK_S: Final = 1.0
+"""A queue that lasts this long beside free memory is the fence's doing."""
+
 ASSUMED_SHARE: Final = 0.1
 """Recompute share of one preemption per completed request, while no step model is known."""
 
@@ -36,6 +39,7 @@ class FenceRisk:
         self._level = 0
         self._next_open_s = 0.0
         self._next_close_s = 0.0
+        self._held_since_s: float | None = None
 
     @property
     def epsilon(self) -> float | None:
@@ -60,9 +64,16 @@ class FenceRisk:
         return self.epsilon
 
     def _may_open(self, view: VShort, n_run: float, recomputing: float) -> bool:
-        """Requests wait beside free memory and free slots, and preemptions cost little."""
-        if recomputing >= self._config.recompute_band / 2:
+        """Requests keep waiting beside free memory and slots, and preemptions cost little."""
+        if not self._holding_back(view, n_run):
+            self._held_since_s = None
             return False
+        if self._held_since_s is None:
+            self._held_since_s = view.at_s
+        lasting = view.at_s - self._held_since_s >= HELD_BACK_S
+        return lasting and recomputing < self._config.recompute_band / 2
+
+    def _holding_back(self, view: VShort, n_run: float) -> bool:
         if view.waiting is None or view.running is None or view.kv_used is None:
             return False
         free = view.kv_used < self._config.kv_target and view.running < 0.9 * n_run

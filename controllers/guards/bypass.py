@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hmas.controllers.config import BypassConfig
 from hmas.controllers.views import VShort
+
+MAX_BACK_OFF_S: Final = 7200.0
 
 
 class Condition(NamedTuple):
@@ -21,7 +23,9 @@ class BypassGuard:
     """On when an alarm held long enough; off after a minimum stay with all alarms off.
 
     A stay ends after ``max_stay_s`` in any case: under plain FCFS an overload may never
-    clear, and H-MAS may do better. Signals that are missing neither enter nor leave.
+    clear, and H-MAS may do better. A stay that brought no more goodput than there was before
+    is not repeated for ``back_off_s``, doubled each time. Signals that are missing neither
+    enter nor leave.
     """
 
     def __init__(self, config: BypassConfig, min_samples: int) -> None:
@@ -29,6 +33,9 @@ class BypassGuard:
         self._min_samples = min_samples
         self._since_s: dict[str, float] = {}
         self._changed_s = float("-inf")
+        self._barred_until_s = float("-inf")
+        self._back_off_s = config.back_off_s
+        self._goodput_before = 0.0
         self.active = False
         self.reason = ""
 
@@ -50,12 +57,14 @@ class BypassGuard:
 
     def _enter(self, view: VShort, *, restrained: bool) -> bool:
         for name, condition in self._conditions(view).items():
-            if not (condition.on and restrained):
+            barred = name != "stuck" and view.at_s < self._barred_until_s
+            if barred or not (condition.on and restrained):
                 self._since_s.pop(name, None)
                 continue
             since_s = self._since_s.setdefault(name, view.at_s)
             confirmed = view.at_s - since_s >= condition.confirm_s
             if confirmed and (name == "stuck" or not self._just_changed(view.at_s)):
+                self._goodput_before = view.goodput_per_s or 0.0
                 self._switch(on=True, reason=condition.words, now_s=view.at_s)
                 return True
         return False
@@ -63,14 +72,23 @@ class BypassGuard:
     def _leave(self, view: VShort) -> bool:
         stayed_s = view.at_s - self._changed_s
         if stayed_s >= self._config.max_stay_s:
+            self._learn(view)
             self._switch(on=False, reason=f"tried again after {stayed_s:.0f} s", now_s=view.at_s)
             return True
         measured = view.running is not None
         clear = measured and all(c.off for c in self._conditions(view).values())
         if clear and stayed_s >= self._config.min_stay_s:
+            self._learn(view)
             self._switch(on=False, reason=f"alarms clear after {stayed_s:.0f} s", now_s=view.at_s)
             return True
         return False
+
+    def _learn(self, view: VShort) -> None:
+        if (view.goodput_per_s or 0.0) > self._goodput_before:
+            self._back_off_s = self._config.back_off_s
+            return
+        self._barred_until_s = view.at_s + self._back_off_s
+        self._back_off_s = min(2 * self._back_off_s, MAX_BACK_OFF_S)
 
     def _just_changed(self, now_s: float) -> bool:
         return 0 <= now_s - self._changed_s < self._config.min_stay_s

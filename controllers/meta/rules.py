@@ -13,6 +13,8 @@ from hmas.engine.topologies import BASELINE
 
 NAME: Final = "rules"
 
+RECENT_WINDOWS: Final = 2
+
 
 class Pattern(NamedTuple):
     """A failure pattern, the topology that fights it, and how pronounced it is.
@@ -87,7 +89,7 @@ class Rules:
         """A proposal for every context with windows; the active topology means hold."""
         if not context.windows:
             return Refusal(controller=NAME, kind=RefusalKind.NO_DATA, detail="no completed window")
-        summary = summarize(context.windows, self._config.fairness)
+        summary = self._summary(context)
         if (summary.ttft_violation_rate or 0.0) > self._config.overload_rate:
             self._overloaded_s = context.at_s
         calm = self._calm(summary)
@@ -96,6 +98,14 @@ class Rules:
         if (summary.unknown_share or 0.0) > self._config.unknown_share:
             return self._distrust(context, summary)
         return self._fight(context, summary)
+
+    def _summary(self, context: MetaContext) -> Summary:
+        """All windows, unless the newest ones alone tell of an overload: then only those."""
+        newest = summarize(context.windows[-RECENT_WINDOWS:], self._config.fairness)
+        overloaded = (newest.ttft_violation_rate or 0.0) > self._config.overload_rate
+        if overloaded and newest.samples >= self._min_samples:
+            return newest
+        return summarize(context.windows, self._config.fairness)
 
     def _calm(self, summary: Summary) -> str:
         """Why nothing needs to change, or an empty string."""
