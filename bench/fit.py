@@ -250,7 +250,7 @@ def _gpu_notes(target: GpuTarget, base_ms: float, sequence_ms: float) -> str:
 
 
 def read_steps(path: Path) -> tuple[list[StepShape], list[float]]:
-    """Steps that ``bench/measure_vllm.py`` recorded: the median of each shape."""
+    """Steps that ``bench/measure_vllm.py`` recorded: one time for each shape."""
     shapes, step_ms = [], []
     with path.open(newline="") as rows:
         for row in csv.DictReader(rows):
@@ -264,11 +264,12 @@ def cpu_profile(path: Path) -> Profile:
     fitted = fit_steps(*read_steps(path))
     return Profile(
         name=CPU_PROFILE, model="tiny-random-llama", hardware="one x86-64 core",
-        source="own measurement: bench/measure_vllm.py, medians in bench/cpu_tiny_steps.csv",
+        source="own measurement with bench/measure_vllm.py, in bench/cpu_tiny_steps.csv",
         licence="Apache-2.0",
         notes=(
             "vLLM 0.32.0 on a CPU with one OpenMP thread; a random Llama of 0.56 million"
-            " parameters (2 layers, hidden 128, bf16). The HTTP server's own time is not in it."
+            " parameters (2 layers, hidden 128, bf16). Lower quartiles of CPU time; the HTTP server"
+            " and waiting for other processes are not in it."
         ),
         command=f"python -m hmas.bench.fit {CPU_PROFILE} --steps bench/cpu_tiny_steps.csv",
         step_model=fitted.model, limits=CPU_LIMITS, fit=fitted.error, kv_bytes_per_token=512,

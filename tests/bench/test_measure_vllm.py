@@ -30,14 +30,14 @@ def test_recorder_tells_prefill_from_decode():
     }
 
 
-def test_rows_are_medians_of_shapes_seen_often_enough():
-    samples = {StepShape(0, 64, 1): [1.0, 9.0, 2.0], StepShape(5, 5, 1): [3.0]}
+def test_rows_are_lower_quartiles_of_shapes_seen_often_enough():
+    samples = {StepShape(0, 64, 1): [9.0, 1.0, 2.0, 8.0, 1.5], StepShape(5, 5, 1): [3.0]}
     assert list(rows(samples, fewest=2)) == [
         {
             "prefill_tokens": 0,
             "context_tokens": 64,
             "sequences": 1,
-            "step_ms": 2.0,
-            "samples": 3,
+            "step_ms": 1.25,
+            "samples": 5,
         }
     ]
