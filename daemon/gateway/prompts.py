@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -45,19 +46,21 @@ def read_prompt(
 ) -> Prompt:
     """``content`` is the ``messages``, ``prompt`` or ``input`` of a request; never raises."""
     try:
-        read = _read_content(content)
+        return _read(content, system, tools, response_format)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        read = _from_ends(content)
+        return _from_ends(content)
+
+
+def _read(content: Raw, system: Raw, tools: Raw, response_format: Raw) -> Prompt:
+    read = _read_content(content)
     has_tools = first_byte(tools) == b"[" and len(memoryview(tools)) > 2
     wants_json = b"json" in memoryview(response_format)[:256].tobytes()
     if not has_tools and not wants_json and not system:
         return read
-    return Prompt(
-        text=read.text,
+    return replace(
+        read,
         system=read.system or _text(system),
         size_bytes=read.size_bytes + len(memoryview(system)) + len(memoryview(tools)),
-        token_ids=read.token_ids,
-        turns=read.turns,
         tools=int(has_tools),
         json_answer=wants_json,
     )

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from hmas.daemon.gateway.settings import ApiKey, EngineTarget, GatewaySettings, is_loopback
+
+KEY = {"key": "a-good-key", "tenant": "a"}
+
+
+def test_defaults_are_one_local_engine_and_an_open_loopback() -> None:
+    settings = GatewaySettings()
+    assert (settings.host, settings.port, settings.workers) == ("127.0.0.1", 8001, 1)
+    assert settings.engines[0].base_url == "http://127.0.0.1:8000"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.4", "gateway.example.org"])
+def test_an_open_gateway_binds_to_loopback_only(host: str) -> None:
+    with pytest.raises(ValidationError, match=r"no keys are configured: add gateway\.keys"):
+        GatewaySettings(host=host)
+    assert GatewaySettings.model_validate({"host": host, "keys": [KEY]}).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"prot": 1}, "prot"),
+        ({"port": 70_000}, "port"),
+        ({"engines": []}, "engines"),
+        ({"engines": [{"url": "ftp://x"}]}, "url"),
+        ({"engines": [{}, {}]}, "engine_id must be unique, given twice: engine0"),
+        ({"keys": [KEY, KEY]}, "must be unique, given twice: the same value"),
+        ({"keys": [{"key": "short"}]}, "at least 8 ASCII characters"),
+        ({"keys": [{"key": "with a space"}]}, "no white space"),
+        ({"workers": 0}, "workers"),
+    ],
+)
+def test_mistakes_are_named(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        GatewaySettings.model_validate(fields)
+    assert message in str(raised.value)
+
+
+def test_secrets_do_not_show() -> None:
+    settings = GatewaySettings.model_validate(
+        {"keys": [KEY], "engines": [{"api_key": "engine-secret"}]}
+    )
+    assert "a-good-key" not in repr(settings)
+    assert "engine-secret" not in repr(settings)
+    with pytest.raises(ValidationError) as raised:
+        ApiKey.model_validate({"key": "secret one"})
+    assert "secret one" not in str(raised.value)
+
+
+@pytest.mark.parametrize("url", ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
+def test_engine_urls_with_and_without_v1(url: str) -> None:
+    assert EngineTarget.model_validate({"url": url}).base_url == "http://h:1"
+
+
+def test_endpoints_of_the_control_link() -> None:
+    settings = GatewaySettings()
+    assert settings.runtime_endpoints(Path("/run/hmas")) == (
+        "ipc:///run/hmas/gateway-events",
+        "ipc:///run/hmas/notices",
+    )
+    moved = GatewaySettings(events_endpoint="tcp://a:1", notices_endpoint="tcp://a:2")
+    assert moved.runtime_endpoints(Path("/run/hmas")) == ("tcp://a:1", "tcp://a:2")
