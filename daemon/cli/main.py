@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import platform
+from typing import Any
+
 import typer
 
-from hmas.daemon.cli import fleet, processes, up
+import hmas
+from hmas.daemon.cli import bench, config, db, doctor, fleet, processes, up
+from hmas.daemon.cli.context import JsonOption, out, print_json
+
+PASS_ON: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Options that a command does not know go to the program that it starts."""
+PASS_ALL_ON: dict[str, Any] = PASS_ON | {"help_option_names": []}
 
 app = typer.Typer(
     name="hmas",
@@ -15,7 +24,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+def version(*, json: JsonOption = False) -> None:
+    """Print the version.
+
+    Example: hmas version
+    """
+    if json:
+        print_json({"hmas": hmas.__version__, "python": platform.python_version()})
+        return
+    out.print(f"hmas {hmas.__version__}")
+
 
 app.command(context_settings=PASS_ON)(up.up)
 app.command()(processes.gateway)
@@ -29,6 +48,12 @@ app.command()(fleet.unpin)
 app.command("set")(fleet.set_controls)
 app.command()(fleet.bypass)
 app.command()(fleet.decisions)
+app.command(context_settings=PASS_ALL_ON)(bench.replay)
+app.command(context_settings=PASS_ON)(bench.bench)
+app.add_typer(config.app, name="config")
+app.add_typer(db.app, name="db")
+app.command()(doctor.doctor)
+app.command()(version)
 
 
 def main() -> None:
