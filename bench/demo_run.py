@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hmas.bench.live import LiveReport, OnProgress, replay_live
 from hmas.bench.slo import WorkloadRequest
+from hmas.bench.speed import stretched
 from hmas.bench.stream import LiveTarget
 from hmas.daemon.cli.client import AdminClient
 from hmas.daemon.wire import (
@@ -19,6 +20,7 @@ from hmas.daemon.wire import (
     FleetStatus,
     GuardEventOut,
     OverrideChange,
+    OverrideKind,
     Verdict,
     ViewSeries,
 )
@@ -40,13 +42,17 @@ class DemoError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """One run; swaps and rollbacks are those that the daemon recorded meanwhile."""
+    """One run; swaps (the take-over included) and rollbacks as the daemon recorded them."""
 
     control: DemoControl
     live: LiveReport
     swaps: int
     rollbacks: int
     topologies: tuple[str, ...]
+
+    def stretched(self, speed: float) -> DemoResult:
+        """In the time of the profile's hardware."""
+        return replace(self, live=stretched(self.live, speed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +75,18 @@ class DemoRunner:
         requests: Sequence[WorkloadRequest],
         on_progress: OnProgress | None = None,
     ) -> DemoResult:
-        """Raises :class:`DemoError` when the engine does not take the control over."""
-        held = await asyncio.to_thread(self._hold_fcfs) if control is DemoControl.FCFS else None
-        try:
-            wanted = held is not None
-            await self.wait_for(lambda engine: engine.bypass is wanted, f"switch to {control}")
-            await asyncio.sleep(self.settle_s)
-            since_s = self.clock.now_s()
-            live = await replay_live(requests, self.target, on_progress)
-            return await asyncio.to_thread(self._collect, control, live, since_s)
-        finally:
-            if held is not None:
-                await asyncio.to_thread(self.admin.delete, f"/bypass/{held}", OverrideChange)
+        """Put the engine under ``control``, which stays in force, and replay.
+
+        Raises:
+            DemoError: the engine does not take the control over.
+        """
+        since_s = self.clock.now_s()
+        await asyncio.to_thread(self._impose, control)
+        bypass = control is DemoControl.FCFS
+        await self.wait_for(lambda engine: engine.bypass is bypass, f"switch to {control}")
+        await asyncio.sleep(self.settle_s)
+        live = await replay_live(requests, self.target, on_progress)
+        return await asyncio.to_thread(self._collect, control, live, since_s)
 
     async def wait_for(self, reached: Callable[[EngineStatus], bool], what: str) -> EngineStatus:
         """The engine's status once ``reached`` and acknowledged. Raises :class:`DemoError`."""
@@ -92,9 +98,15 @@ class DemoRunner:
             await asyncio.sleep(POLL_S)
         raise DemoError(f"{self.engine_id} did not {what} within {self.ready_timeout_s:g} s")
 
-    def _hold_fcfs(self) -> str:
-        body = BypassRequest(reason="demo: the baseline is plain FCFS")
-        return self.admin.post("/bypass", body, OverrideChange).override.id
+    def _impose(self, control: DemoControl) -> None:
+        fleet = self.admin.get("/status", FleetStatus)
+        held = [override for override in fleet.overrides if override.kind is OverrideKind.BYPASS]
+        if control is DemoControl.FCFS and not held:
+            body = BypassRequest(reason="demo: the baseline is plain FCFS")
+            self.admin.post("/bypass", body, OverrideChange)
+        elif control is DemoControl.HMAS:
+            for override in held:
+                self.admin.delete(f"/bypass/{override.id}", OverrideChange)
 
     def _engine(self) -> EngineStatus | None:
         fleet = self.admin.get("/status", FleetStatus)

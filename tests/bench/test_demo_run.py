@@ -18,6 +18,14 @@ from hmas.engine.clock import FakeClock
 from hmas.engine.features import RequestFeatures
 
 NOW_S = 1000.0
+OVERRIDE = {
+    "id": "7",
+    "kind": "bypass",
+    "engine_id": "*",
+    "owner": "demo",
+    "reason": "demo",
+    "created_at_s": NOW_S,
+}
 
 
 class FakeDaemon:
@@ -36,15 +44,7 @@ class FakeDaemon:
     def answer(self, method: str, path: str) -> Any:
         if path.startswith("/bypass"):
             self.held = ["7"] if method == "POST" else []
-            override = {
-                "id": "7",
-                "kind": "bypass",
-                "engine_id": "*",
-                "owner": "demo",
-                "reason": "demo",
-                "created_at_s": NOW_S,
-            }
-            return {"override": override, "revision": 1}
+            return {"override": OVERRIDE, "revision": 1}
         if path == "/status":
             return self.status()
         if path == "/guards":
@@ -88,6 +88,7 @@ class FakeDaemon:
             "version": "0",
             "revision": 1,
             "engines": [engine],
+            "overrides": [OVERRIDE] if self.held else [],
         }
 
 
@@ -117,22 +118,26 @@ def requests(count: int) -> list[WorkloadRequest]:
     ]
 
 
-async def test_fcfs_holds_the_kill_switch_only_while_it_runs() -> None:
+async def test_fcfs_runs_under_the_kill_switch_and_hmas_without() -> None:
     daemon = FakeDaemon()
     async with gateway() as target:
-        result = await runner(daemon, target).run(DemoControl.FCFS, requests(5))
-    assert daemon.asked[0] == "POST /bypass"
-    assert daemon.asked[-1] == "DELETE /bypass/7"
+        fcfs = await runner(daemon, target).run(DemoControl.FCFS, requests(5))
+        held = list(daemon.held)
+        await runner(daemon, target).run(DemoControl.HMAS, requests(5))
+    assert held == ["7"]
     assert daemon.held == []
-    assert result.live.lost == 0
-    assert result.control is DemoControl.FCFS
+    assert [asked for asked in daemon.asked if "/bypass" in asked] == [
+        "POST /bypass",
+        "DELETE /bypass/7",
+    ]
+    assert fcfs.live.lost == 0
+    assert fcfs.control is DemoControl.FCFS
 
 
 async def test_swaps_and_rollbacks_of_the_run_are_counted() -> None:
     daemon = FakeDaemon()
     async with gateway() as target:
         result = await runner(daemon, target).run(DemoControl.HMAS, requests(3))
-    assert not any("bypass" in asked for asked in daemon.asked)
     assert (result.swaps, result.rollbacks) == (1, 1)
     assert result.topologies == ("fcfs", "edf")
 
@@ -142,4 +147,3 @@ async def test_an_engine_that_does_not_obey_ends_the_demo() -> None:
     async with gateway() as target:
         with pytest.raises(DemoError, match="engine0 did not switch to plain FCFS"):
             await runner(daemon, target).run(DemoControl.FCFS, requests(1))
-    assert daemon.held == []
