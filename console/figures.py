@@ -33,14 +33,17 @@ LEGEND: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a chart; ``read`` gives None where nothing was measured."""
+    """One line of a chart; ``read`` gives None where nothing was measured.
+
+    An ``optional`` line is not even named where there is nothing to draw.
+    """
 
     name: str
     read: Callable[[ViewPoint], float | None]
     colour: str
     dash: str = "solid"
     fill: bool = False
-    unit: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ CHARTS = (
         (
             Line("p50", _seconds(lambda p: p.ttft_p50_ms), BLUE, fill=True),
             Line("p95", _seconds(lambda p: p.ttft_p95_ms), PINK),
-            Line("target", _seconds(lambda p: p.slo_ttft_ms), MUTED, "dot"),
+            Line("target", _seconds(lambda p: p.slo_ttft_ms), MUTED, "dot", optional=True),
         ),
         suffix=" s",
     ),
@@ -160,18 +163,21 @@ def _translucent(colour: str, opacity: float) -> str:
 def figure(chart: Chart, window: Window) -> go.Figure:
     """One chart of one window; says so itself when there is nothing to draw."""
     shown = [
-        _trace(line, window, percent=chart.percent, suffix=chart.suffix) for line in chart.lines
+        _trace(line, window, percent=chart.percent, suffix=chart.suffix)
+        for line in chart.lines
+        if not line.optional or _measured(line, window)
     ]
     result = go.Figure(shown)
     result.update_layout(**_layout(chart, window))
-    measured = any(
-        line.read(point) is not None for line in chart.lines[:1] for point in window.points
-    )
-    if not measured:
+    if not _measured(chart.lines[0], window):
         _say(result, chart.empty)
     _mark_bypass(result, window)
     _mark_switches(result, window)
     return result
+
+
+def _measured(line: Line, window: Window) -> bool:
+    return any(line.read(point) is not None for point in window.points)
 
 
 def _layout(chart: Chart, window: Window) -> dict[str, object]:
@@ -228,7 +234,7 @@ def _value_axis(chart: Chart, window: Window) -> dict[str, object]:
         "gridcolor": GRID,
         "zeroline": False,
         "tickfont": {"color": MUTED},
-        "tickformat": ".0%" if chart.percent else "~s",
+        "tickformat": ".0%" if chart.percent else "~g" if chart.suffix else "~s",
         "ticksuffix": chart.suffix,
         "nticks": 5,
         "fixedrange": True,

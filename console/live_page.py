@@ -47,18 +47,18 @@ def _selection(fleet: FleetStatus) -> tuple[str, float, bool]:
     """Which engine, how far back, and whether charts move on; all survive the refresh."""
     names = [engine.engine_id for engine in fleet.engines]
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
-        chosen = _engine(names)
+        chosen = _engine(names) or names[0]
+        st.html(markup.span_note(chosen, fleet), width="content")
         st.space("stretch")
         follow = st.toggle("Follow", value=True, key="follow", help="off: charts stand still")
         span = st.segmented_control(
             "Time", list(SPANS_S), default="15 min", key="span", label_visibility="collapsed"
         )
-    return chosen or names[0], SPANS_S[span or "15 min"], follow
+    return chosen, SPANS_S[span or "15 min"], follow
 
 
 def _engine(names: list[str]) -> str | None:
     if len(names) == 1:
-        st.html(markup.section(names[0]))
         return names[0]
     if len(names) > MOST_BUTTONS:
         return st.selectbox("Engine", names, key="engine", label_visibility="collapsed")

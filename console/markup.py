@@ -138,6 +138,14 @@ def _directive_chips(engine: EngineStatus, now_s: float) -> str:
     return "".join(chip(say) for say in chips)
 
 
+def span_note(engine_id: str, fleet: FleetStatus) -> str:
+    """Which time the numbers below are about."""
+    views = (e.v_short for e in fleet.engines if e.engine_id == engine_id and e.v_short)
+    spans = [words.duration(view.window_s) for view in views]
+    said = f"numbers of the last {spans[0]}" if spans else "no numbers yet"
+    return f'<span class="note"><b>{escape(engine_id)}</b> {said}</span>'
+
+
 def kpi_strip(kpis: Iterable[Kpi]) -> str:
     tiles = "".join(
         f'<div class="kpi {kpi.tone}"><label>{escape(kpi.label)}</label>'

@@ -1,0 +1,43 @@
+"""One stack and one browser for all tests of the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.system.console.browser import CHROMIUM, DRIVER, Console, open_browser
+from tests.system.console.stack import TOKEN, Stack
+
+
+@pytest.fixture(scope="package")
+def stack() -> Iterator[Stack]:
+    if not (CHROMIUM.exists() and DRIVER.exists()):
+        pytest.skip("needs Debian's chromium and chromium-driver (make system-deps)")
+    running = Stack()
+    try:
+        running.start()
+        yield running
+    finally:
+        running.close()
+
+
+@pytest.fixture
+def visitor(stack: Stack, tmp_path: Path) -> Iterator[Console]:
+    """The console before the login."""
+    browser = open_browser(tmp_path / "profile")
+    try:
+        console = Console(browser, stack.console_url)
+        console.open()
+        yield console
+    finally:
+        browser.quit()
+
+
+@pytest.fixture
+def console(visitor: Console) -> Console:
+    """Logged in."""
+    visitor.log_in(TOKEN)
+    visitor.shows("engine answers")
+    return visitor
