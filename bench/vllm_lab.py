@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,17 @@ class Engine:
     asynchronous: bool = False
 
 
+@cache
+def model_directory() -> tempfile.TemporaryDirectory[str]:
+    """Just the configuration of a model, gone when this process ends."""
+    directory = tempfile.TemporaryDirectory(prefix="hmas-model-")
+    (Path(directory.name) / "config.json").write_text(json.dumps(_CONFIG))
+    return directory
+
+
 def vllm_config(engine: Engine) -> VllmConfig:
-    directory = Path(tempfile.mkdtemp(prefix="hmas-model-"))
-    (directory / "config.json").write_text(json.dumps(_CONFIG))
     model = ModelConfig(
-        model=str(directory), skip_tokenizer_init=True, max_model_len=engine.max_model_len
+        model=model_directory().name, skip_tokenizer_init=True, max_model_len=engine.max_model_len
     )
     scheduler = SchedulerConfig(
         max_num_seqs=engine.max_num_seqs,
