@@ -63,8 +63,8 @@ class EngineController:
         self._boot_id = description.boot_id
         stored = resume.calibration if resume else None
         self._calibration = ConformalBound(config.calibration, stored)
-        known = resume.step_model if resume and resume.step_model else prior
-        self._step_fit = StepFit(config.step_fit, known)
+        fitted = resume.step_model if resume else None
+        self._step_fit = StepFit(config.step_fit, fitted or prior, proven=fitted is not None)
         epsilon = config.calibration.epsilon
         self._qos = QosAgent(
             self.engine_id, config.views, self._calibration, self._step_fit, epsilon

@@ -37,9 +37,14 @@ Vector = list[float]
 
 
 class StepFit:
-    """``observe`` each StepStats; ``model(now_s)`` is None until it can be trusted."""
+    """``observe`` each StepStats; ``model(now_s)`` is None until it can be trusted.
 
-    def __init__(self, config: StepFitConfig, prior: StepModel | None = None) -> None:
+    A ``proven`` prior (fitted to this engine before) is trusted until data speak.
+    """
+
+    def __init__(
+        self, config: StepFitConfig, prior: StepModel | None = None, *, proven: bool = False
+    ) -> None:
         self._config = config
         self._prior = None if prior is None else _vector(prior)
         self._quadratic_ms = 0.0 if prior is None else prior.prefill_quadratic_ms
@@ -48,7 +53,7 @@ class StepFit:
         self._typical = [0.0] * COEFFICIENTS
         self._weight = 0.0
         self._candidate: Vector | None = None
-        self._published: StepModel | None = None
+        self._published = prior if proven else None
         self._trusted = False
         self._next_fit_s = 0.0
         self._error = 1.0
@@ -111,6 +116,8 @@ class StepFit:
         self._candidate = self._solve()
         if first:
             self._error = self._config.max_error
+        if self.observations < self._config.min_observations:
+            return
         self._trusted = self._trustworthy()
         if not self._trusted:
             self._published = None
@@ -118,9 +125,8 @@ class StepFit:
             self._published = self._rounded(self._candidate)
 
     def _trustworthy(self) -> bool:
-        enough = self.observations >= self._config.min_observations
         limit = self._config.max_error * (1.0 if self._trusted else REGAIN)
-        return enough and self.prefills >= MIN_PREFILLS and self._error <= limit
+        return self.prefills >= MIN_PREFILLS and self._error <= limit
 
     def _solve(self) -> Vector:
         """Ridge toward the prior; the most negative coefficient is dropped until none is."""

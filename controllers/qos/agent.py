@@ -71,6 +71,11 @@ class QosAgent:
         """The newest V_short."""
         return self._latest
 
+    @property
+    def in_flight(self) -> int:
+        """Requests known and not ended."""
+        return self._ledger.in_flight
+
     def observe(self, event: Event) -> None:
         """One event of the engine, or of a gateway about a request of this engine."""
         if self._first_at_s is None:
