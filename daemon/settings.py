@@ -109,7 +109,9 @@ class LogSettings(Section):
     """``log:`` of every program."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """Of our own loggers; libraries speak up from warnings on."""
     format: Literal["text", "json"] = "text"
+    """``json``: one object per line, for collectors."""
 
 
 class Settings(Section):

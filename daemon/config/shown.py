@@ -62,7 +62,8 @@ def documentation() -> str:
     lines = [_HEAD]
     section = None
     for key in keys_of(Settings):
-        first = key.path.partition(".")[0].removesuffix("[]") if "." in key.path else ""
+        has_section = "." in key.path or key.field.section is not None
+        first = key.path.partition(".")[0].removesuffix("[]") if has_section else ""
         if first != section and (first or section is None):
             lines += ["", f"## {first}"] if first else []
             lines += ["", "| key | type | default | meaning |", "|---|---|---|---|"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import HttpUrl, SecretStr
 
-from hmas.daemon.config.schema import REQUIRED, is_section
+from hmas.daemon.config.schema import REQUIRED, fields_of, is_section
 
 MASK = "********"
 _WORDS = {
@@ -53,12 +53,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return MASK
     if is_section(type(value)):
-        names = (
-            type(value).model_fields
-            if hasattr(value, "model_fields")
-            else value.__dataclass_fields__
-        )
-        return {name: plain(getattr(value, name)) for name in names}
+        return {name: plain(getattr(value, name)) for name in fields_of(type(value))}
     if isinstance(value, dict):
         return {str(plain(name)): plain(inner) for name, inner in value.items()}
     if isinstance(value, (tuple, list)):
