@@ -70,6 +70,29 @@ class Measured:
     first_byte_p99_ms: float
     total_p50_ms: float
     total_p99_ms: float
+    cpu_ms_per_request: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One measurement and the CPU time that the target's own process took for it."""
+
+    result: LoadResult
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A running process of :mod:`hmas.bench.gateway_parts`."""
+
+    port: int
+    pid: int
+
+    def cpu_s(self) -> float:
+        """User and system seconds so far: what holds even on a busy machine."""
+        stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii")
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +108,19 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def summary(target: str, scenario: str, rounds: Sequence[LoadResult]) -> Measured:
+def summary(target: str, scenario: str, rounds: Sequence[Round]) -> Measured:
     """Medians over rounds of each round's quantiles; failures are summed."""
+    results = [turn.result for turn in rounds]
+    answered = sum(len(result.timings) for result in results)
 
     def middle(read: Callable[[LoadResult], float]) -> float:
-        return round(median(read(result) for result in rounds if result.timings), 3)
+        return round(median([read(result) for result in results if result.timings] or [0.0]), 3)
 
     return Measured(
         target=target,
         scenario=scenario,
-        requests=sum(len(result.timings) for result in rounds),
-        failed=sum(result.failed for result in rounds),
+        requests=answered,
+        failed=sum(result.failed for result in results),
         per_s=middle(lambda r: r.per_s),
         first_byte_p50_ms=middle(
             lambda r: 1e3 * quantile([t.first_byte_s for t in r.timings], 0.5)
@@ -105,6 +130,7 @@ def summary(target: str, scenario: str, rounds: Sequence[LoadResult]) -> Measure
         ),
         total_p50_ms=middle(lambda r: 1e3 * quantile([t.total_s for t in r.timings], 0.5)),
         total_p99_ms=middle(lambda r: 1e3 * quantile([t.total_s for t in r.timings], 0.99)),
+        cpu_ms_per_request=round(1e3 * sum(t.cpu_s for t in rounds) / max(1, answered), 3),
     )
 
 
@@ -116,8 +142,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def part(name: str, core: int | None, **options: object) -> Iterator[int]:
-    """One process of :mod:`hmas.bench.gateway_parts`, answering; yields its port."""
+def part(name: str, core: int | None, **options: object) -> Iterator[Part]:
+    """One process of :mod:`hmas.bench.gateway_parts`, answering on its port."""
     port = free_port()
     command = [sys.executable, "-m", "hmas.bench.gateway_parts", name, "--port", str(port)]
     if core is not None:
@@ -127,7 +153,7 @@ def part(name: str, core: int | None, **options: object) -> Iterator[int]:
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603
     try:
         _wait_for(port, process)
-        yield port
+        yield Part(port, process.pid)
     finally:
         process.terminate()
         try:
@@ -181,20 +207,22 @@ def measure(plan: Plan, report: Callable[[str], None]) -> list[Measured]:
         engine = stack.enter_context(
             part("echo", load_core, chunks=CHUNKS, interval_ms=plan.interval_ms)
         )
-        bare = stack.enter_context(part("passthrough", proxy_core, engine_port=engine))
+        bare = stack.enter_context(part("passthrough", proxy_core, engine_port=engine.port))
         gateway = stack.enter_context(
-            part("gateway", proxy_core, engine_port=engine, runtime_dir=runtime_dir)
+            part("gateway", proxy_core, engine_port=engine.port, runtime_dir=runtime_dir)
         )
         targets = {"direct": engine, "aiohttp": bare, "gateway": gateway}
-        for port in targets.values():
-            _run(closed_loop(port, REQUEST, 8, 0.5))
+        for target in targets.values():
+            _run(closed_loop(target.port, REQUEST, 8, 0.5))
         for scenario, load in scenarios(plan.seconds).items():
-            rounds: dict[str, list[LoadResult]] = {target: [] for target in targets}
+            rounds: dict[str, list[Round]] = {name: [] for name in targets}
             for number in range(plan.rounds):
-                for target, port in targets.items():
-                    report(f"{scenario}: {target}, round {number + 1} of {plan.rounds}")
-                    rounds[target].append(load(port))
-            measured += [summary(target, scenario, rounds[target]) for target in targets]
+                for name, target in targets.items():
+                    report(f"{scenario}: {name}, round {number + 1} of {plan.rounds}")
+                    before_s = target.cpu_s()
+                    result = load(target.port)
+                    rounds[name].append(Round(result, target.cpu_s() - before_s))
+            measured += [summary(name, scenario, rounds[name]) for name in targets]
     return measured
 
 
@@ -253,7 +281,7 @@ def _processor() -> str:
 def show(console: Console, measured: Sequence[Measured], held: dict[str, float | bool]) -> None:
     table = Table(title=f"streamed chat requests, {CHUNKS} chunks each, medians over rounds")
     for column in ("scenario", "target", "requests/s", "first byte p50 / p99 ms",
-                   "whole p50 / p99 ms", "added p50 / p99 ms", "failed"):  # fmt: skip
+                   "whole p50 / p99 ms", "added p50 / p99 ms", "CPU ms", "failed"):  # fmt: skip
         table.add_column(column, justify="left" if column in {"scenario", "target"} else "right")
     direct = {m.scenario: m for m in measured if m.target == "direct"}
     for m in measured:
@@ -267,7 +295,8 @@ def show(console: Console, measured: Sequence[Measured], held: dict[str, float |
         table.add_row(
             m.scenario, m.target, f"{m.per_s:.0f}",
             f"{m.first_byte_p50_ms:.2f} / {m.first_byte_p99_ms:.2f}",
-            f"{m.total_p50_ms:.2f} / {m.total_p99_ms:.2f}", added, str(m.failed),
+            f"{m.total_p50_ms:.2f} / {m.total_p99_ms:.2f}", added,
+            f"{m.cpu_ms_per_request:.2f}", str(m.failed),
             end_section=m.target == "gateway",
         )  # fmt: skip
     console.print(table)

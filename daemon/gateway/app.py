@@ -133,7 +133,12 @@ class GatewayApp:
         async with self._session() as session:
             self._proxy = Proxy(self._parts(session, link))
             health = HealthChecks(
-                self.pool, session, self.settings, self.metrics, clock=self._around.clock
+                self.pool,
+                session,
+                settings=self.settings,
+                metrics=self.metrics,
+                clock=self._around.clock,
+                after_round=lambda: self._sync_metrics(link),
             )
             await health.check_all()
             tasks.start(health.run(), name="health checks")
@@ -213,6 +218,21 @@ class GatewayApp:
             clock=clock,
         )
 
+    def _sync_metrics(self, link: GatewayLink | None) -> None:
+        """What is counted elsewhere on the hot path becomes metrics here."""
+        metrics, perception = self.metrics, self.perception
+        for engine in self.pool.engines:
+            metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
+        by_source = {metrics.sources.labels(name): n for name, n in perception.counts.items()}
+        metrics.sync(
+            by_source
+            | {
+                metrics.overruns: perception.overruns,
+                metrics.classifier_errors: perception.classifier_errors,
+                metrics.events_dropped: link.dropped if link is not None else 0,
+            }
+        )
+
     def _livez(self) -> web.Response:
         return _json({"status": "alive"})
 
@@ -229,8 +249,6 @@ class GatewayApp:
         )
 
     def _metrics(self) -> web.Response:
-        for engine in self.pool.engines:
-            self.metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
         return web.Response(
             body=self.metrics.scrape(),
             headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -36,16 +37,19 @@ class HealthChecks:
     """Asks every engine's ``/health`` each interval, and its ``/v1/models`` now and then.
 
     Any answer below 500 counts as alive: not every OpenAI server has ``/health``.
-    ``rounds`` counts completed rounds, ``failures`` those that could not be completed.
+    ``after_round`` is the gateway's own regular housekeeping; ``rounds`` counts completed
+    rounds, ``failures`` those that could not be completed.
     """
 
     def __init__(
         self,
         pool: EnginePool,
         session: ClientSession,
+        *,
         settings: GatewaySettings,
         metrics: GatewayMetrics,
         clock: Clock,
+        after_round: Callable[[], None],
     ) -> None:
         self._pool = pool
         self._session = session
@@ -53,6 +57,7 @@ class HealthChecks:
         self._timeout = ClientTimeout(total=settings.health_timeout_s)
         self._metrics = metrics
         self._clock = clock
+        self._after_round = after_round
         self.rounds = 0
         self.failures = 0
 
@@ -71,6 +76,7 @@ class HealthChecks:
             for engine in self._pool.engines:
                 group.create_task(self._check(engine))
         self.rounds += 1
+        self._after_round()
 
     async def _check(self, engine: Engine) -> None:
         was_up = engine.is_up
@@ -82,7 +88,6 @@ class HealthChecks:
             engine.failed(self._clock.now_s())
         if engine.is_up != was_up:
             _log.warning("engine %s is %s", engine.id, "up again" if engine.is_up else "down")
-        self._metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
         self._metrics.engine_up.labels(engine.id).set(engine.is_up)
 
     async def _answers(self, engine: Engine) -> bool:

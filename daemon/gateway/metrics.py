@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -61,6 +63,7 @@ class GatewayMetrics:
         self.registry = CollectorRegistry()
         self.tenant = LabelCap()
         self.model = LabelCap()
+        self._synced: defaultdict[Counter, int] = defaultdict(int)
         self._served: dict[tuple[str, str, str], Served] = {}
         self._make_counters()
         self._make_histograms()
@@ -81,6 +84,12 @@ class GatewayMetrics:
                 output_tokens=self.output_tokens.labels(tenant, model),
             )
         return found
+
+    def sync(self, counts: Mapping[Counter, int]) -> None:
+        """Raise each counter to the running total that its owner keeps."""
+        for counter, total in counts.items():
+            counter.inc(total - self._synced[counter])
+            self._synced[counter] = total
 
     def scrape(self) -> bytes:
         """The text exposition, merged over all workers where there are several."""
@@ -124,6 +133,10 @@ class GatewayMetrics:
         self.output_tokens = self._counter("output_tokens", "Output tokens.", "tenant", "model")
         self.sources = self._counter(
             "perception_requests", "Requests by who named their task type.", "source"
+        )
+        self.overruns = self._counter("perception_overruns", "Requests over perception's budget.")
+        self.classifier_errors = self._counter(
+            "perception_classifier_errors", "Failures of the learned classifier."
         )
         self.events_dropped = self._counter("gateway_events_dropped", "Events that were lost.")
         self.internal_errors = self._counter("gateway_internal_errors", "Failures of our own.")

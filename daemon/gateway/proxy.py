@@ -102,7 +102,8 @@ class Proxy:
             return self._models(request, call, path)
         if route is not None and request.method != "POST":
             raise method_not_allowed(request.method, path, "POST")
-        if not path.startswith(PREFIX) or ".." in path:
+        # Checked as it was sent, too: what goes to the engine is the undecoded path.
+        if not request.rel_url.raw_path.startswith(PREFIX) or ".." in path:
             raise not_found(path)
         with self._parts.admission.admit(client):
             raw = await self._read(request)
@@ -148,7 +149,7 @@ class Proxy:
 
         return Outgoing(
             method="POST",
-            path_and_query=request.raw_path,
+            path_and_query=request.rel_url.raw_path_qs,
             headers=request.headers,
             model=body.model,
             body_for=body_for,
@@ -164,7 +165,7 @@ class Proxy:
         call.model = model or ""
         return Outgoing(
             method=request.method,
-            path_and_query=request.raw_path,
+            path_and_query=request.rel_url.raw_path_qs,
             headers=request.headers,
             model=model,
             body_for=lambda _engine: raw or None,

@@ -103,7 +103,6 @@ async def serve(
     async with serving(gateway, listener):
         host, port = listener.getsockname()[:2]
         _log.info("gateway %s listens on http://%s:%d", settings.gateway_id, host, port)
-        _freeze_garbage_collection()
         if on_ready is not None:
             on_ready()
         await stop.wait()
@@ -123,7 +122,9 @@ def run_worker(
     listener = listen(settings.host, settings.port, shared=settings.workers > 1)
 
     async def main() -> int:
-        return await serve(gateway_of(), listener, on_ready)
+        gateway = gateway_of()
+        _freeze_garbage_collection()
+        return await serve(gateway, listener, on_ready)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(main())

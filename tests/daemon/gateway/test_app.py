@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import openai
+import pytest
+
+import hmas
+from hmas.bench.scripted_engine import ScriptedEngine
+from hmas.daemon.gateway.app import GatewayApp, Surroundings, count_columns
+from hmas.daemon.gateway.local import LocalGateway
+from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
+from hmas.engine.clock import FakeClock
+
+StartGateway = Callable[..., Awaitable[LocalGateway]]
+OpenAIFor = Callable[..., openai.AsyncOpenAI]
+
+
+async def get(url: str) -> tuple[int, Any]:
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        is_json = answer.content_type == "application/json"
+        return answer.status, await (answer.json() if is_json else answer.text())
+
+
+async def test_local_routes(engine: ScriptedEngine, start: StartGateway) -> None:
+    gateway = await start(engine)
+    assert await get(f"{gateway.url}/livez") == (200, {"status": "alive"})
+    assert await get(f"{gateway.url}/version") == (200, {"version": hmas.__version__})
+    status, ready = await get(f"{gateway.url}/readyz")
+    assert (status, ready["engines"]) == (200, {"engine0": True})
+    status, text = await get(f"{gateway.url}/metrics")
+    assert status == 200
+    assert 'hmas_gateway_engine_up{engine="engine0"} 1.0' in text
+    assert 'hmas_gateway_in_flight{engine="engine0"} 0.0' in text
+    assert not engine.seen
+
+
+async def test_not_ready_without_an_engine_or_while_draining(
+    engine: ScriptedEngine, start: StartGateway
+) -> None:
+    engine.is_healthy = False
+    gateway = await start(engine)
+    assert (await get(f"{gateway.url}/readyz"))[0] == 503
+    assert (await get(f"{gateway.url}/livez"))[0] == 200
+    engine.is_healthy = True
+    async with asyncio.timeout(10):
+        while (await get(f"{gateway.url}/readyz"))[0] != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        await gateway.app.admission.drain(0)
+        status, body = await get(f"{gateway.url}/health")
+    assert (status, body["status"]) == (503, "draining")
+
+
+async def test_without_any_engine_clients_get_503_with_the_reason(
+    start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    target = EngineTarget.model_validate({"url": "http://127.0.0.1:9", "models": ["tiny"]})
+    client = openai_for(await start(target))
+    with pytest.raises(openai.InternalServerError) as raised:
+        await client.completions.create(model="tiny", prompt="x")
+    assert raised.value.status_code == 503
+    assert raised.value.response.headers["x-hmas-dropped-reason"] == "no-engine"
+    assert int(raised.value.response.headers["retry-after"]) >= 1
+
+
+async def test_a_daemon_that_is_not_there_changes_nothing(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor, tmp_path: Any
+) -> None:
+    client = openai_for(await start(engine, runtime_dir=tmp_path / "nobody", events_flush_s=0.01))
+    for _ in range(20):
+        await client.completions.create(model="tiny", prompt="x")
+    assert len(engine.seen) == 20
+
+
+async def test_arrival_times_come_from_the_clock(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    gateway = await start(engine, surroundings=Surroundings(clock=FakeClock(1234.5)))
+    await openai_for(gateway).completions.create(model="tiny", prompt="x")
+    assert engine.seen[0].features is not None
+    assert engine.seen[0].features.arrival_s == 1234.5
+
+
+def test_columns_for_every_engine_and_tenant() -> None:
+    keys = [{"key": f"key-number-{n}", "tenant": f"t{n % 2}"} for n in range(3)]
+    settings = GatewaySettings.model_validate({"keys": keys})
+    assert count_columns(settings) == 1 + 1 + 3
+
+
+def test_predictions_from_a_configured_step_model() -> None:
+    model = {"base_ms": 5, "prefill_ms": 0.1, "context_ms": 0, "sequence_ms": 0}
+    settings = GatewaySettings.model_validate({"engines": [{"step_model": model}]})
+    assert GatewayApp(settings).perception is not None

@@ -1,0 +1,81 @@
+"""``run_gateway`` as a process of its own, alone and with several workers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from time import monotonic, sleep
+
+import pytest
+
+from hmas.bench.gateway import free_port, part
+
+SCRIPT = """
+import json, sys
+from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.gateway.workers import run_gateway
+
+if __name__ == "__main__":
+    settings = GatewaySettings.model_validate(json.loads(sys.argv[1]))
+    sys.exit(run_gateway(settings, None, on_ready=lambda: print("ready", flush=True)))
+"""
+
+
+@contextmanager
+def gateway(settings: dict[str, object], script: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, script, json.dumps(settings)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        process.stdout.close()
+
+
+def get(port: int, path: str) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def ask(port: int) -> int:
+    body = json.dumps({"model": "echo", "prompt": "x", "stream": True}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/completions", body)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        answer.read()
+        return int(answer.status)
+
+
+@pytest.fixture
+def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("gateway") / "run.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_share_the_port_and_a_scrape_sees_them_all(workers: int, script: str) -> None:
+    port = free_port()
+    with part("echo", None, chunks=3, interval_ms=1) as echo:
+        engine = {"url": f"http://127.0.0.1:{echo.port}"}
+        settings = {"port": port, "workers": workers, "engines": [engine], "access_log": False}
+        with gateway(settings, script), ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(ask, [port] * 24)) == {200}
+            counted = 0.0
+            until = monotonic() + 10
+            while counted < 24 and monotonic() < until:
+                lines = get(port, "/metrics").splitlines()
+                outcomes = [line for line in lines if line.startswith("hmas_requests_total{")]
+                counted = sum(float(line.rpartition(" ")[2]) for line in outcomes)
+                sleep(0.05)
+            assert counted == 24
+            assert json.loads(get(port, "/readyz"))["status"] == "ready"
