@@ -20,6 +20,9 @@ MIN_PREFILLS: Final = 5
 """Reports with prefill before the price of a prompt token is believed."""
 
 ERROR_MEMORY: Final = 0.03
+MAX_ERROR: Final = 2.0
+"""One report counts as at most this wrong."""
+
 OUTLIER: Final = 0.5
 """Relative errors beyond this pull with constant force (Huber)."""
 
@@ -56,7 +59,8 @@ class StepFit:
         self._published = prior if proven else None
         self._trusted = False
         self._next_fit_s = 0.0
-        self._error = 1.0
+        self._error = MAX_ERROR
+        self._checked = 0
         self.observations = 0
         self.prefills = 0
 
@@ -96,7 +100,9 @@ class StepFit:
             return 1.0
         predicted = _dot(self._candidate, row)
         error = abs(predicted - target_ms) / target_ms
-        self._error += ERROR_MEMORY * (min(error, 2.0) - self._error)
+        self._checked += 1
+        share = max(ERROR_MEMORY, 1.0 / self._checked)
+        self._error += share * (min(error, MAX_ERROR) - self._error)
         return 1.0 if error <= OUTLIER else OUTLIER / error
 
     def _absorb(self, row: Sequence[float], target_ms: float, weight: float) -> None:
@@ -112,10 +118,7 @@ class StepFit:
         self._weight = keep * self._weight + weight
 
     def _refit(self) -> None:
-        first = self._candidate is None
         self._candidate = self._solve()
-        if first:
-            self._error = self._config.max_error
         if self.observations < self._config.min_observations:
             return
         self._trusted = self._trustworthy()
