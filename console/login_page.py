@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from hmas.console import brand, markup
-from hmas.console.client import ApiError
+from hmas.console.client import ApiError, TokenError
 from hmas.console.session import log_in
 from hmas.console.settings import ConsoleSettings
 
@@ -22,6 +22,7 @@ def render(settings: ConsoleSettings) -> None:
                 autocomplete="current-password",
             )
             pressed = st.form_submit_button("Log in", type="primary", width="stretch")
+        st.caption("A daemon without `admin.tokens` writes one to its state directory: admin.token")
         if pressed:
             _try(settings, token.strip())
 
@@ -29,6 +30,8 @@ def render(settings: ConsoleSettings) -> None:
 def _try(settings: ConsoleSettings, token: str) -> None:
     try:
         log_in(settings, token)
+    except TokenError:
+        st.error("This token is not known." if token else "A token is needed.")
     except ApiError as error:
         st.error(str(error))
     else:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from hmas.console import words
 from hmas.console.palette import SYMBOL, Tone
-from hmas.console.standing import Kpi, Say, acknowledgement, engine_tone, lease, losses
+from hmas.console.standing import Kpi, Say, acknowledgement, engine_tone, is_idle, lease, losses
 from hmas.daemon.wire import (
     DecisionOut,
     EngineStatus,
@@ -140,9 +140,13 @@ def _directive_chips(engine: EngineStatus, now_s: float) -> str:
 
 def span_note(engine_id: str, fleet: FleetStatus) -> str:
     """Which time the numbers below are about."""
-    views = (e.v_short for e in fleet.engines if e.engine_id == engine_id and e.v_short)
-    spans = [words.duration(view.window_s) for view in views]
-    said = f"numbers of the last {spans[0]}" if spans else "no numbers yet"
+    view = next((e.v_short for e in fleet.engines if e.engine_id == engine_id), None)
+    if view is None:
+        said = "no numbers yet"
+    elif is_idle(view) and (view.signal_age_s or 0) > view.window_s:
+        said = f"idle for {words.duration(view.signal_age_s or 0)}"
+    else:
+        said = f"numbers of the last {words.duration(view.window_s)}"
     return f'<span class="note"><b>{escape(engine_id)}</b> {said}</span>'
 
 

@@ -131,6 +131,15 @@ def losses(engine: EngineStatus) -> str:
     return ", ".join(parts)
 
 
+def is_idle(view: ViewPoint) -> bool:
+    return not view.running and not view.queue_length
+
+
+def is_silent(view: ViewPoint) -> bool:
+    """Work is there and no events come; an idle engine has nothing to tell."""
+    return (view.signal_age_s or 0) > STALE_SIGNAL_S and not is_idle(view)
+
+
 def warnings(fleet: FleetStatus, health: HealthOut | None) -> list[Say]:
     """What must not be missed, worst first."""
     found = [say for engine in fleet.engines for say in _engine_warnings(engine, fleet.now_s)]
@@ -166,7 +175,7 @@ def _engine_warnings(engine: EngineStatus, now_s: float) -> list[Say]:
         found.append(Say(Tone.BAD, text, engine.directive.reason))
     if engine.doubt:
         found.append(Say(Tone.WARN, f"{name} fell back to stock order", engine.doubt))
-    if engine.v_short is not None and (engine.v_short.signal_age_s or 0) > STALE_SIGNAL_S:
+    if engine.v_short is not None and is_silent(engine.v_short):
         age = words.duration(engine.v_short.signal_age_s or 0)
         found.append(Say(Tone.WARN, f"{name}: no events for {age}", "Its numbers are old."))
     return found

@@ -22,7 +22,7 @@ def test_a_wrong_token_is_told(page: AppTest) -> None:
     page.run()
     page.text_input(key="token").set_value("wrong")
     page.button[0].click().run()
-    assert "not known" in page.error[0].value
+    assert page.error[0].value == "This token is not known."
     assert "engine0" not in shown(page)
 
 

@@ -106,3 +106,9 @@ def test_shares_have_few_axes(top: float, height: float) -> None:
 @pytest.mark.parametrize(("span_s", "step_s"), [(300, 60), (900, 180), (3600, 720)])
 def test_about_five_labels_of_time(span_s: float, step_s: float) -> None:
     assert tick_s(span_s) == step_s
+
+
+def test_a_target_that_nobody_set_is_not_named() -> None:
+    ttft = next(chart for chart in CHARTS if chart.key == "ttft")
+    bare = tuple(view.model_copy(update={"slo_ttft_ms": None}) for view in VIEWS)
+    assert [trace.name for trace in figure(ttft, Window(0.0, 300.0, bare)).data] == ["p50", "p95"]

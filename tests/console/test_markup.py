@@ -163,3 +163,19 @@ def test_a_switch_is_marked() -> None:
         update={"applied": True, "before": "fcfs", "topology": "edf", "guard": None}
     )
     assert ":blue-badge[switched]" in markup.decision_label(switched)
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (None, "no numbers yet"),
+        ({"running": 3, "signal_age_s": 60.0}, "numbers of the last 10 s"),
+        ({"running": 0, "queue_length": 0, "signal_age_s": 60.0}, "idle for 1 min"),
+    ],
+)
+def test_the_note_says_which_time_the_numbers_are_about(
+    view: dict[str, object] | None, words: str
+) -> None:
+    short = None if view is None else {"at_s": 1.0, "window_s": 10.0, **view}
+    fleet = FLEET.model_copy(update={"engines": (engine(engine_id="a", v_short=short),)})
+    assert words in markup.span_note("a", fleet)

@@ -97,13 +97,18 @@ def test_all_is_well() -> None:
         (but(directive=directive(AckState.NACK, "no")), "a refused directive v7"),
         (but(doubt="unknown vLLM"), "a fell back to stock order"),
         (
-            but(v_short=ViewPoint(at_s=1.0, window_s=5.0, signal_age_s=42.0)),
+            but(v_short=ViewPoint(at_s=1.0, window_s=5.0, signal_age_s=42.0, running=3)),
             "a: no events for 42 s",
         ),
     ],
 )
 def test_nothing_is_missed(engine: EngineStatus, words: str) -> None:
     assert [say.text for say in warnings(fleet(engine), None)] == [words]
+
+
+def test_an_idle_engine_has_nothing_to_tell() -> None:
+    idle = ViewPoint(at_s=1.0, window_s=5.0, signal_age_s=900.0, running=0, queue_length=0)
+    assert warnings(fleet(but(v_short=idle)), None) == []
 
 
 def test_the_worst_comes_first_and_nothing_is_said_twice() -> None:

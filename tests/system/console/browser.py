@@ -44,6 +44,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--hide-scrollbars",
+    "--force-prefers-reduced-motion",
     f"--window-size={WIDTH},{HEIGHT}",
 )
 
@@ -120,16 +121,27 @@ class Console:
         """Fill a text field, and let the page know."""
         self.find(f".st-key-{key} input").send_keys(text, Keys.TAB)
 
-    def points(self, chart: str) -> int:
-        """How many points the first line of a chart has."""
+    def drawn(self, points: int) -> None:
+        """Every chart shows the chosen time with at least so many measured points."""
         script = (
-            "const plot = document.querySelector(arguments[0] + ' .js-plotly-plot');"
-            "return plot && plot.data ? plot.data[0].x.length : 0"
+            "return [...document.querySelectorAll('.js-plotly-plot')].map(plot => ["
+            " plot.data[0].y.filter(value => value !== null).length,"
+            " plot.layout.xaxis.range.join()])"
         )
-        count: int = self._browser.execute_script(script, f".st-key-chart-{chart}")
-        return count
+
+        def look() -> bool:
+            charts: list[tuple[int, str]] = self._browser.execute_script(script)
+            same_time = len({time for _, time in charts}) == 1
+            return len(charts) == 6 and same_time and min(n for n, _ in charts) >= points
+
+        self.until(f"six charts with {points} points", look)
 
     def screenshot(self, name: str) -> Path:
+        """What an operator sees once the notes in the corner are gone."""
+        self.until(
+            "no notes",
+            lambda: not self._browser.find_elements(By.CSS_SELECTOR, "[data-testid='stToast']"),
+        )
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
         self._browser.save_screenshot(str(path))

@@ -155,11 +155,11 @@ class Load:
 
     async def _run(self) -> None:
         limits = httpx.Limits(max_connections=300)
-        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
-            async with asyncio.TaskGroup() as chats:
-                while not self._stopping.is_set():
-                    chats.create_task(self._chat(client))
-                    await asyncio.sleep(self._random.expovariate(1 / self._gap_s))
+        client = httpx.AsyncClient(timeout=60, limits=limits)
+        async with client, asyncio.TaskGroup() as chats:
+            while not self._stopping.is_set():
+                chats.create_task(self._chat(client))
+                await asyncio.sleep(self._random.expovariate(1 / self._gap_s))
 
     async def _chat(self, client: httpx.AsyncClient) -> None:
         words = "word " * int(min(3000, self._random.lognormvariate(6, 1)))

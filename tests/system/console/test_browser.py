@@ -38,7 +38,7 @@ def pin(console: Console, topology: str, reason: str) -> None:
 
 def test_nothing_is_shown_without_a_token(visitor: Console) -> None:
     visitor.log_in("not-the-right-token")
-    visitor.shows("this token is not known")
+    visitor.shows("This token is not known.")
     assert "sim0" not in visitor.text()
     assert size_of(visitor.screenshot("login")) == (WIDTH, HEIGHT)
 
@@ -85,9 +85,7 @@ def test_the_bypass_is_armed_pressed_seen_and_ended(console: Console, stack: Sta
 
 
 def test_both_pages_under_load(console: Console, stack: Stack) -> None:
-    with Load(stack.engine_url, requests_per_s=6):
-        console.press(".st-key-span button", "5 min")
-        console.until("some seconds are drawn", lambda: console.points("queue") >= 12)
+    with Load(stack.engine_url, requests_per_s=7):
         console.go("Control")
         pin(console, "edf", "deadline misses since 14:00")
         console.shows("59 min left")
@@ -97,7 +95,7 @@ def test_both_pages_under_load(console: Console, stack: Stack) -> None:
         console.go("Live")
         console.press(".st-key-span button", "5 min")
         console.shows("set by operator pin")
-        console.until("more is drawn", lambda: console.points("queue") >= 20)
+        console.drawn(points=20)
         live = console.screenshot("live")
     assert size_of(live) == size_of(control) == (WIDTH, HEIGHT)
     assert console.foreign_requests() == []
