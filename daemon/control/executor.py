@@ -11,6 +11,7 @@ import msgspec
 from hmas.controllers.decisions import CycleResult, Decision, GuardEvent, Owner
 from hmas.controllers.views import VLong
 from hmas.daemon.control.engines import Delivery, ManagedEngine, Switch
+from hmas.daemon.control.overrides import OverrideBook
 from hmas.daemon.control.records import (
     decision_record,
     directive_record,
@@ -205,6 +206,11 @@ class Executor:
         self._recorder.submit(record)
 
     # Operators ------------------------------------------------------------------------------
+
+    def expire(self, book: OverrideBook, now_s: float) -> None:
+        """End what has come to its end."""
+        for record in book.expire(now_s):
+            self.override_changed(record, actor="clock", action="expire")
 
     def override_changed(self, record: OverrideRecord, *, actor: str, action: str) -> None:
         """An override began or ended."""

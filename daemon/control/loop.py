@@ -43,8 +43,7 @@ class ControlLoop:
 
     async def cycle(self, now_s: float) -> None:
         """The fast loop: one directive or renewal per engine."""
-        for record in self._book.expire(now_s):
-            self._executor.override_changed(record, actor="clock", action="expire")
+        self._executor.expire(self._book, now_s)
         for engine, controller in self._fleet.controlled():
             try:
                 result = controller.cycle(now_s, self._book.of_engine(engine.engine_id))

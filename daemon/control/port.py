@@ -61,6 +61,7 @@ class DaemonPort:
 
     async def status(self) -> wire.FleetStatus:
         now_s = self._clock.now_s()
+        self._executor.expire(self._book, now_s)
         overrides = tuple(shown.override_out(record, now_s) for record in self._book.held())
         engines = sorted(self._fleet, key=lambda engine: engine.engine_id)
         return wire.FleetStatus(
