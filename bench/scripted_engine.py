@@ -24,6 +24,7 @@ class Behaviour:
         chunks: output tokens, one chunk each.
         interval_s: pause before each chunk.
         hang_up_after: chunks after which the connection is cut; 0: before any byte.
+        silent_after: chunks after which nothing more comes, with the connection open.
         hold: nothing is answered until this event is set.
         usage: whether the answer ends with token counts (streams: as the last event).
         body, content_type: sent instead of a completion.
@@ -33,6 +34,7 @@ class Behaviour:
     chunks: int = 3
     interval_s: float = 0.0
     hang_up_after: int | None = None
+    silent_after: int | None = None
     hold: asyncio.Event | None = None
     usage: bool = True
     body: bytes | None = None
@@ -157,6 +159,8 @@ class ScriptedEngine:
             if behaviour.hang_up_after == number:
                 _hang_up(request)
                 return response
+            if behaviour.silent_after == number:
+                await asyncio.Event().wait()
             await response.write(_event(_delta(self.models[0], f"w{number} ", chat=chat)))
         if behaviour.usage:
             last = _delta(self.models[0], "", chat=chat) | {"choices": []}

@@ -83,6 +83,7 @@ class Accounting:
     def _served(self, call: Call, usage: Usage | None, model: str, tenant: str) -> None:
         assert call.engine is not None
         assert call.outcome is not None
+        self._metrics.tagging.observe(call.tagging_s)
         self._metrics.outcomes.labels(tenant, model, call.outcome.value).inc()
         if call.features is None:
             return

@@ -20,7 +20,7 @@ from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
-from hmas.daemon.gateway.dispatch import Dispatcher
+from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import method_not_allowed, not_found
 from hmas.daemon.gateway.health import HealthChecks
@@ -188,6 +188,7 @@ class GatewayApp:
                 sock_read=settings.read_timeout_s,
             ),
             auto_decompress=False,
+            skip_auto_headers=NOT_ADDED,
             cookie_jar=DummyCookieJar(),
             read_bufsize=2**18,
         )
@@ -209,7 +210,7 @@ class GatewayApp:
             settings=settings,
             keys=self.keys,
             admission=self.admission,
-            tagger=Tagger(self.perception, self.metrics),
+            tagger=Tagger(self.perception),
             pool=self.pool,
             dispatcher=dispatcher,
             accounting=accounting,

@@ -42,6 +42,7 @@ class Call:
         "shed",
         "status",
         "streamed",
+        "tagging_s",
         "tail",
         "tenant",
     )
@@ -57,6 +58,7 @@ class Call:
         self.model = ""
         self.features: RequestFeatures | None = None
         self.prompt_bytes = 0
+        self.tagging_s = 0.0
         self.engine: Engine | None = None
         self.dispatched_at = 0.0
         self.first_at = 0.0
@@ -84,11 +86,10 @@ class Call:
 
     def answered(self) -> None:
         """The engine's first byte is here."""
-        self.first_at = perf_counter()
+        self.first_at = self.last_at = perf_counter()
 
-    def streamed_until(self, last_at: float, events: int, tail: bytes) -> None:
-        """The stream went by: its last chunk came at ``last_at``, ``tail`` is its end."""
-        self.last_at = last_at
+    def streamed_out(self, events: int, tail: bytes) -> None:
+        """The stream went by: so many events ended in it, ``tail`` is its end."""
         self.tail = tail
         self._events = events
 

@@ -140,7 +140,6 @@ class Dispatcher:
             data=_payload(outgoing.body_for(engine)),
             headers=headers,
             allow_redirects=False,
-            skip_auto_headers=NOT_ADDED,
         )
         if upstream.status == UNAVAILABLE:
             upstream.close()

@@ -189,7 +189,10 @@ class Proxy:
             headers = self._answer_headers(call, answer)
             if answer.complete:
                 return relay_whole(call, answer, headers)
-            return await relay_stream(request, call, answer, headers)
+            read_timeout_s = parts.settings.read_timeout_s
+            return await relay_stream(
+                request, call, answer, headers=headers, read_timeout_s=read_timeout_s
+            )
         finally:
             answer.close()
 

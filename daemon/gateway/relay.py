@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from time import perf_counter
 from typing import Final
 
-from aiohttp import ClientError, StreamReader, web
+from aiohttp import ClientError, ClientResponse, StreamReader, web
 from multidict import CIMultiDict
 
 from hmas.daemon.gateway.call import Call
@@ -43,7 +44,12 @@ def relay_whole(call: Call, answer: Answer, headers: CIMultiDict[str]) -> web.Re
 
 
 async def relay_stream(
-    request: web.BaseRequest, call: Call, answer: Answer, headers: CIMultiDict[str]
+    request: web.BaseRequest,
+    call: Call,
+    answer: Answer,
+    *,
+    headers: CIMultiDict[str],
+    read_timeout_s: float,
 ) -> web.StreamResponse:
     """An answer that is still being made; what the engine sends goes out at once.
 
@@ -58,11 +64,14 @@ async def relay_stream(
     call.status = upstream.status
     call.outcome = Outcome.ABORTED
     await response.prepare(request)
+    silence = SilenceGuard(upstream, call, read_timeout_s)
     try:
         await _pump(upstream.content, answer.start, response, call)
     except EngineBrokeOffError as error:
         await _broke_off(request, response, call, error)
         return response
+    finally:
+        silence.end()
     await response.write_eof()
     call.outcome = outcome_of(call.status)
     if call.streamed and ERROR_EVENT in call.tail:
@@ -70,12 +79,40 @@ async def relay_stream(
     return response
 
 
+class SilenceGuard:
+    """Cuts an answer whose engine falls silent in the middle of it.
+
+    aiohttp's own read timeout would set a new timer for every chunk; this one looks again when
+    the last chunk's time would be up.
+    """
+
+    def __init__(self, upstream: ClientResponse, call: Call, timeout_s: float) -> None:
+        self._upstream = upstream
+        self._call = call
+        self._timeout_s = timeout_s
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(timeout_s, self._look)
+        connection = upstream.connection
+        if connection is not None and connection.protocol is not None:
+            connection.protocol.read_timeout = None
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        left_s = self._call.last_at + self._timeout_s - perf_counter()
+        if left_s > 0:
+            self._timer = self._loop.call_later(left_s, self._look)
+        else:
+            self._upstream.close()
+
+
 async def _pump(
     content: StreamReader, chunk: bytes, response: web.StreamResponse, call: Call
 ) -> None:
     """The hot loop: whatever stands here is paid for every token."""
-    read, write = content.readany, response.write
-    previous, events, last_at = b"", 0, call.first_at
+    read, write, now = content.readany, response.write, perf_counter
+    previous, events = b"", 0
     try:
         while True:
             await write(chunk)
@@ -86,10 +123,10 @@ async def _pump(
                 raise EngineBrokeOffError(type(error).__name__) from error
             if not following:
                 return
-            last_at = perf_counter()
+            call.last_at = now()
             previous, chunk = chunk, following
     finally:
-        call.streamed_until(last_at, events, previous + chunk)
+        call.streamed_out(events, previous + chunk)
 
 
 async def _broke_off(

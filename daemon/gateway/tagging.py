@@ -12,16 +12,14 @@ from hmas.daemon.gateway.body import GENERATES, Body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import invalid_field
 from hmas.daemon.gateway.keys import Client
-from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.engine.features import RequestFeatures, encode_features
 
 
 class Tagger:
     """Runs perception on requests that an engine will schedule."""
 
-    def __init__(self, perception: Perception, metrics: GatewayMetrics) -> None:
+    def __init__(self, perception: Perception) -> None:
         self._perception = perception
-        self._metrics = metrics
 
     def tag(
         self, call: Call, client: Client, headers: Mapping[str, str], body: Body
@@ -52,7 +50,7 @@ class Tagger:
         call.features = features
         call.tenant = features.tenant
         call.prompt_bytes = prompt.size_bytes
-        self._metrics.tagging.observe(perf_counter() - started_s)
+        call.tagging_s = perf_counter() - started_s
         return features
 
 

@@ -10,7 +10,8 @@ def streamed(events: int, seconds: float, tail: bytes = b"") -> Call:
     call = Call("r", "POST", "/v1/chat/completions", 0.0)
     call.answered()
     call.streamed = True
-    call.streamed_until(call.first_at + seconds, events, tail)
+    call.last_at = call.first_at + seconds
+    call.streamed_out(events, tail)
     return call
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -80,3 +81,38 @@ async def test_a_stream_cut_off_within_an_event_still_ends_with_a_readable_one(
     assert events[-1] == b""
     assert events[-2].startswith(b'data: {"error":')
     assert b"[DONE]" not in events, "a broken stream must not look finished"
+
+
+async def test_an_engine_that_falls_silent_in_the_middle_is_cut(
+    engine: ScriptedEngine, start: StartGateway
+) -> None:
+    engine.script = deque(
+        [Behaviour(chunks=20, interval_s=0.05), Behaviour(chunks=2, interval_s=9)]
+    )
+    gateway = await start(engine, read_timeout_s=0.4)
+    body = {"model": "tiny", "prompt": "x", "stream": True}
+    answers = []
+    async with asyncio.timeout(8), aiohttp.ClientSession() as session:
+        for url in (f"{gateway.url}/v1/completions",) * 2:
+            async with session.post(url, json=body) as answer:
+                answers.append((answer.status, await answer.read()))
+    assert answers[0][1].endswith(b"data: [DONE]\n\n"), "slow, but never silent for that long"
+    assert answers[1][0] == 504
+    await engine.until(lambda e: e.running == 0)
+
+
+async def test_silence_after_the_first_chunk_ends_the_stream_with_an_error(
+    engine: ScriptedEngine, start: StartGateway
+) -> None:
+    engine.script = deque([Behaviour(chunks=9, silent_after=2)])
+    gateway = await start(engine, read_timeout_s=0.2)
+    body = {"model": "tiny", "prompt": "x", "stream": True}
+    async with (
+        asyncio.timeout(8),
+        aiohttp.ClientSession() as session,
+        session.post(f"{gateway.url}/v1/completions", json=body) as answer,
+    ):
+        events = (await answer.read()).split(b"\n\n")
+        assert len(events) == 4
+        assert events[2].startswith(b'data: {"error":')
+        await engine.until(lambda e: e.running == 0)

@@ -10,7 +10,6 @@ from hmas.daemon.gateway.body import Route, parse_body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import ApiError
 from hmas.daemon.gateway.keys import KeyRing
-from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.settings import Tier
 from hmas.daemon.gateway.tagging import FeatureInjector, Tagger
 from hmas.engine.features import RequestFeatures, TaskType, decode_features
@@ -21,7 +20,7 @@ RAW = b'{"model":"m","prompt":"Translate to German: hello","input":"x","max_toke
 
 def tag(route: Route, headers: dict[str, str]) -> tuple[Call, RequestFeatures | None]:
     call = Call("r1", "POST", route.value, 12.0)
-    tagger = Tagger(Perception(HistoryPredictor()), GatewayMetrics())
+    tagger = Tagger(Perception(HistoryPredictor()))
     return call, tagger.tag(call, CLIENT, headers, parse_body(route, RAW))
 
 
@@ -32,6 +31,7 @@ def test_a_generation_request_gets_features() -> None:
     assert (features.request_id, features.arrival_s, features.tenant) == ("r1", 12.0, "acme")
     assert features.task_type is TaskType.TRANSLATION
     assert (features.slo_tpot_ms, features.predicted_output_tokens) == (33, 9)
+    assert 0 < call.tagging_s < 5
     assert call.prompt_bytes == len("Translate to German: hello")
 
 
