@@ -10,7 +10,7 @@ from hmas.daemon.settings import Settings, load_settings
 from tests.system.deploy.units import REPOSITORY, SYSTEMD, example_environment
 
 CONTAINER = REPOSITORY / "deploy" / "container"
-FILES = [SYSTEMD / "hmas.yaml"]
+FILES = [SYSTEMD / "hmas.yaml", CONTAINER / "hmas.yaml"]
 NO_ENVIRONMENT = {"HOME": "/nonexistent"}
 
 
