@@ -32,7 +32,7 @@ from hmas.engine.simulator.profile import load_profile
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 DEFAULT_RPS = 7.0
-DEFAULT_DURATION_S = 60.0
+DEFAULT_DURATION_S = 45.0
 DEFAULT_PROFILE = "a100-qwen3-8b"
 
 
@@ -127,9 +127,11 @@ async def _demo(options: DemoOptions, workload: Workload, origin: Origin) -> Non
         ) as system:
             progress.say(f"console: {system.console_url}   gateway: {system.gateway_url}/v1")
             results = await _runs(options, workload, system, progress)
+            stop = _stop_event() if options.stay else None
             _show(options, workload, results, system, origin)
-            if options.stay:
-                await _until_stopped(progress, system)
+            if stop is not None:
+                progress.say(f"running until Ctrl-C; console: {system.console_url}")
+                await system.supervisor.run_until(stop)
 
 
 def describe(options: DemoOptions, workload: Workload) -> str:
@@ -197,13 +199,12 @@ def _show(
     console.print(origin.line(), markup=False, soft_wrap=True)
 
 
-async def _until_stopped(progress: ProgressLine, system: DemoSystem) -> None:
+def _stop_event() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    progress.say(f"running until Ctrl-C; console: {system.console_url}")
-    await system.supervisor.run_until(stop)
+    return stop
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ from hmas.daemon.wire import (
 from hmas.engine.clock import Clock
 
 POLL_S = 0.2
+VIEW_MARGIN_S = 5.0
+"""Switches are listed from the first view on, so ask for views from before the first switch."""
 
 
 class DemoControl(StrEnum):
@@ -114,11 +116,14 @@ class DemoRunner:
 
     def _collect(self, control: DemoControl, live: LiveReport, since_s: float) -> DemoResult:
         views = self.admin.get(
-            f"/engines/{self.engine_id}/views", ViewSeries, since=since_s, limit=10_000
+            f"/engines/{self.engine_id}/views",
+            ViewSeries,
+            since=since_s - VIEW_MARGIN_S,
+            limit=10_000,
         )
         guards = self.admin.get("/guards", list[GuardEventOut], since_s=since_s, limit=1000)
         switches = [switch for switch in views.switches if switch.at_s >= since_s]
-        topologies = [point.topology for point in views.short if point.topology]
+        topologies = [p.topology for p in views.short if p.topology and p.at_s >= since_s]
         return DemoResult(
             control=control,
             live=live,

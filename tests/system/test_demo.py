@@ -1,0 +1,82 @@
+"""``make demo`` end to end: real processes, real HTTP, the simulated engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+SHORT = ["--duration", "6", "--rps", "7", "--seed", "4"]
+DEMO = [sys.executable, "-m", "hmas.bench.demo"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HMAS_")}
+    return {**kept, "HOME": str(folder), "COLUMNS": "120"}
+
+
+def test_demo_compares_two_runs_stays_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    errors = tmp_path / "stderr.txt"
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(
+            [*DEMO, *SHORT, "--json", "--stay"],
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, errors.read_text()
+            found = json.loads(line)
+            with urlopen(f"{found['console']}/_stcore/health", timeout=10) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0, errors.read_text()
+        finally:
+            process.kill()
+    check_comparison(found)
+    assert "H-MAS:" in errors.read_text()
+    with pytest.raises(OSError, match="refused"):
+        urlopen(found["console"], timeout=5)
+
+
+def check_comparison(found: dict[str, Any]) -> None:
+    fcfs, hmas = found["runs"]["fcfs"], found["runs"]["hmas"]
+    assert fcfs["requests"] == hmas["requests"] == 42
+    assert fcfs["lost"] == hmas["lost"] == 0
+    assert fcfs["topologies"] == ["fcfs"]
+    assert hmas["swaps"] >= 1
+    assert hmas["tpot_compliance"] >= fcfs["tpot_compliance"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--trace", "nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["--profile", "none"], "no profile 'none'"),
+        (["--speed", "0"], "speed must be a positive number"),
+        (["--rps", "0"], "rps must be a positive number"),
+    ],
+)
+def test_wrong_usage_starts_nothing(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*DEMO, *arguments],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
