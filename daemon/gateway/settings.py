@@ -118,7 +118,9 @@ class GatewaySettings(_Frozen):
         max_in_flight: requests in the gateway at once, over all workers; beyond: 429.
         queue_ttl_s: how long a request that engines refuse with 503 is offered again.
         max_requeued: requests that may wait that way at once, per worker.
-        read_timeout_s: longest silence of an engine in the middle of an answer.
+        read_timeout_s: longest silence of an engine, before or in the middle of an answer.
+        max_buffered_bytes: longest answer of known length that is read before it is passed on.
+        curve_dir: CURVE keys, for endpoints of the control link that start with ``tcp://``.
         tagging_budget_ms: perception's share of a request's latency.
     """
 
@@ -153,6 +155,10 @@ class GatewaySettings(_Frozen):
     def _consistent(self) -> Self:
         _refuse_repeats("engines: engine_id", (engine.engine_id for engine in self.engines))
         _refuse_repeats("keys: key", (key.key.get_secret_value() for key in self.keys), secret=True)
+        for name in ("events_endpoint", "notices_endpoint"):
+            endpoint = getattr(self, name)
+            if endpoint and not endpoint.startswith("ipc://") and self.curve_dir is None:
+                raise ValueError(f"{name} {endpoint}: only ipc:// works without curve_dir")
         if not self.keys and not is_loopback(self.host):
             raise ValueError(
                 f"host {self.host!r} is reachable from other machines, but no keys are"

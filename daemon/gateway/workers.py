@@ -20,8 +20,10 @@ from time import monotonic
 from typing import Final
 
 from hmas.daemon.gateway.app import ALONE, GatewayApp, Worker, count_columns
-from hmas.daemon.gateway.server import listen, run_worker
+from hmas.daemon.gateway.link import LinkEndpoints
+from hmas.daemon.gateway.server import GatewayStartError, listen, run_worker
 from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.engine.link.curve import CurveError
 
 METRICS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 """prometheus_client reads it when first imported: it must be there before a worker starts."""
@@ -46,12 +48,23 @@ def run_gateway(
     first calls ``prepare_worker`` (logging, say), which must be a function of a module.
 
     Raises:
-        GatewayStartError: the address cannot be listened on.
+        GatewayStartError: the address cannot be listened on, or CURVE keys are not usable.
     """
+    _check_link(settings, runtime_dir)
     if settings.workers == 1:
         build = partial(GatewayApp, settings, runtime_dir, ALONE)
         return run_worker(build, settings, on_ready)
     return _Supervisor(settings, runtime_dir, prepare_worker).run(on_ready)
+
+
+def _check_link(settings: GatewaySettings, runtime_dir: Path | None) -> None:
+    """Fail here, once, instead of in every worker."""
+    if runtime_dir is None:
+        return
+    try:
+        LinkEndpoints.of(settings, runtime_dir)
+    except CurveError as error:
+        raise GatewayStartError(f"gateway.curve_dir: {error}") from error
 
 
 @dataclass(slots=True)

@@ -104,8 +104,8 @@ async def test_the_events_of_a_streamed_request(
     assert finished.features.task_type is TaskType.SUMMARIZATION
     assert finished.outcome is Outcome.COMPLETED
     assert (finished.prompt_tokens, finished.output_tokens) == (7, 4)
-    assert 0.02 <= finished.ttft_s < 5
-    assert 0.01 < finished.tpot_s < 2
+    assert 0.02 <= finished.ttft_s < 9
+    assert 0 < finished.tpot_s < 5
     assert first.ttft_s == pytest.approx(finished.ttft_s)
     assert heard.sequences == list(range(heard.sequences[0], heard.sequences[-1] + 1))
 

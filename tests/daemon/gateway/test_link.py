@@ -21,6 +21,7 @@ from hmas.engine.events import (
     ShedReason,
 )
 from hmas.engine.features import RequestFeatures
+from hmas.engine.link.curve import create_keys, secure_server
 from hmas.engine.link.outbox import Outbox
 from hmas.engine.wire import decode_batch, encode
 
@@ -122,3 +123,29 @@ def test_without_a_daemon_nothing_waits_and_a_full_buffer_is_counted(tmp_path: P
     link.flush()
     assert link.dropped == 15
     link.close()
+
+
+async def test_over_tcp_with_curve_keys(tmp_path: Path) -> None:
+    keys = create_keys(tmp_path / "keys")
+    context = zmq.asyncio.Context()
+    events = context.socket(zmq.SUB)
+    secure_server(events, keys)
+    events.setsockopt(zmq.SUBSCRIBE, b"")
+    port = events.bind_to_random_port("tcp://127.0.0.1")
+    settings = GatewaySettings.model_validate(
+        {"events_endpoint": f"tcp://127.0.0.1:{port}", "curve_dir": str(tmp_path / "keys")}
+    )
+    clock = FakeClock()
+    outbox = Outbox("gateway0-w0", "boot", clock, kind="gateway")
+    link = GatewayLink(LinkEndpoints.of(settings, tmp_path), outbox, clock, flush_s=0.01)
+    try:
+        receiving = asyncio.ensure_future(events.recv())  # noqa: TID251
+        async with asyncio.timeout(10):
+            while not receiving.done():
+                link.put(event(1))
+                link.flush()
+                await asyncio.sleep(0.02)
+        assert decode_batch(receiving.result()).events[0] == event(1)
+    finally:
+        link.close()
+        context.destroy(linger=0)

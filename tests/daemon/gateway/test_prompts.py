@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -80,11 +79,9 @@ def test_a_huge_conversation_is_not_parsed() -> None:
     turn = {"role": "user", "content": "y" * 50}
     content = raw([{"role": "user", "content": "Translate this"}, *[turn] * 60_000])
     assert len(memoryview(content)) > MAX_PARSED_BYTES
-    started = perf_counter()
     prompt = read_prompt(content)
-    assert perf_counter() - started < 0.05
     assert prompt.text.startswith("Translate this")
-    assert prompt.turns > 4
+    assert 4 < prompt.turns < 100, "counted at the end only"
 
 
 @pytest.mark.parametrize(

@@ -87,12 +87,12 @@ async def test_an_engine_that_falls_silent_in_the_middle_is_cut(
     engine: ScriptedEngine, start: StartGateway
 ) -> None:
     engine.script = deque(
-        [Behaviour(chunks=20, interval_s=0.05), Behaviour(chunks=2, interval_s=9)]
+        [Behaviour(chunks=30, interval_s=0.05), Behaviour(chunks=2, interval_s=9)]
     )
-    gateway = await start(engine, read_timeout_s=0.4)
+    gateway = await start(engine, read_timeout_s=1.0)
     body = {"model": "tiny", "prompt": "x", "stream": True}
     answers = []
-    async with asyncio.timeout(8), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(20), aiohttp.ClientSession() as session:
         for url in (f"{gateway.url}/v1/completions",) * 2:
             async with session.post(url, json=body) as answer:
                 answers.append((answer.status, await answer.read()))
@@ -108,7 +108,7 @@ async def test_silence_after_the_first_chunk_ends_the_stream_with_an_error(
     gateway = await start(engine, read_timeout_s=0.2)
     body = {"model": "tiny", "prompt": "x", "stream": True}
     async with (
-        asyncio.timeout(8),
+        asyncio.timeout(20),
         aiohttp.ClientSession() as session,
         session.post(f"{gateway.url}/v1/completions", json=body) as answer,
     ):

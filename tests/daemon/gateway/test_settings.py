@@ -70,5 +70,8 @@ def test_endpoints_of_the_control_link() -> None:
         "ipc:///run/hmas/gateway-events",
         "ipc:///run/hmas/notices",
     )
-    moved = GatewaySettings(events_endpoint="tcp://a:1", notices_endpoint="tcp://a:2")
+    tcp = {"events_endpoint": "tcp://a:1", "notices_endpoint": "tcp://a:2"}
+    moved = GatewaySettings.model_validate(tcp | {"curve_dir": "/keys"})
     assert moved.runtime_endpoints(Path("/run/hmas")) == ("tcp://a:1", "tcp://a:2")
+    with pytest.raises(ValidationError, match="events_endpoint tcp://a:1: only ipc://"):
+        GatewaySettings.model_validate(tcp)

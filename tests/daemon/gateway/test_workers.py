@@ -10,11 +10,15 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
 from hmas.bench.gateway import free_port, part
+from hmas.daemon.gateway.server import GatewayStartError
+from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.gateway.workers import run_gateway
 
 SCRIPT = """
 import json, sys
@@ -79,3 +83,11 @@ def test_workers_share_the_port_and_a_scrape_sees_them_all(workers: int, script:
                 sleep(0.05)
             assert counted == 24
             assert json.loads(get(port, "/readyz"))["status"] == "ready"
+
+
+def test_unusable_keys_of_the_control_link_are_named_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    settings = GatewaySettings.model_validate({"curve_dir": str(tmp_path / "none")})
+    with pytest.raises(GatewayStartError, match=r"gateway\.curve_dir: .*no public key"):
+        run_gateway(settings, tmp_path)
