@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Final
 
 from aiohttp import ClientError, ClientResponse, StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
 from hmas.daemon.gateway.call import Call
@@ -63,10 +64,11 @@ async def relay_stream(
     call.streamed = upstream.content_type == EVENT_STREAM
     call.status = upstream.status
     call.outcome = Outcome.ABORTED
-    await response.prepare(request)
+    writer = await response.prepare(request)
+    assert writer is not None
     silence = SilenceGuard(upstream, call, read_timeout_s)
     try:
-        await _pump(upstream.content, answer.start, response, call)
+        await _pump(upstream.content, answer.start, writer, call)
     except EngineBrokeOffError as error:
         await _broke_off(request, response, call, error)
         return response
@@ -108,10 +110,10 @@ class SilenceGuard:
 
 
 async def _pump(
-    content: StreamReader, chunk: bytes, response: web.StreamResponse, call: Call
+    content: StreamReader, chunk: bytes, writer: AbstractStreamWriter, call: Call
 ) -> None:
     """The hot loop: whatever stands here is paid for every token."""
-    read, write, now = content.readany, response.write, perf_counter
+    read, write, now = content.readany, writer.write, perf_counter
     previous, events = b"", 0
     try:
         while True:
