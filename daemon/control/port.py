@@ -31,6 +31,9 @@ from hmas.storage.store import AuditFilter, Cursor, DecisionFilter, Store
 
 T = TypeVar("T")
 
+FLUSH_S = 0.3
+"""A reader waits this long for what was just done to be written; it sees its own writes."""
+
 
 class DaemonPort:
     """Implements :class:`hmas.daemon.admin.port.ControlPort`."""
@@ -43,6 +46,7 @@ class DaemonPort:
         health: Health,
         *,
         store: Callable[[], Store],
+        flush: Callable[[float], bool],
         clock: Clock,
         meta_mode: str,
         window_s: float,
@@ -52,6 +56,7 @@ class DaemonPort:
         self._executor = executor
         self._health = health
         self._store = store
+        self._flush = flush
         self._clock = clock
         self.meta_mode = meta_mode
         self.window_s = window_s
@@ -178,8 +183,12 @@ class DaemonPort:
         return shown.request_out(record)
 
     async def _read(self, read: Callable[[Store], T]) -> T:
+        def look() -> T:
+            self._flush(FLUSH_S)
+            return read(self._store())
+
         try:
-            return await asyncio.to_thread(lambda: read(self._store()))
+            return await asyncio.to_thread(look)
         except StorageError as error:
             raise UnavailableError(str(error), fix="see storage in /hmas/v1/health") from error
 

@@ -243,6 +243,7 @@ class Daemon:
             self._executor,
             health,
             store=store.open,
+            flush=writer.flush,
             clock=self._clock,
             meta_mode=settings.meta.primary,
             window_s=settings.control.views.latency_window_s,

@@ -22,10 +22,12 @@ from hmas.daemon.wire import (
     PinRequest,
 )
 from hmas.engine.clock import FakeClock
+from tests.daemon.control.running import running_port
 
 START_S = 1_790_000_000.0
 PORTS: dict[str, Callable[[FakeClock], ControlPort]] = {
     "memory": lambda clock: MemoryPort(clock, ("engine0",), history_s=200),
+    "daemon": running_port,
 }
 
 
