@@ -7,8 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from hmas.console import brand, control_page, live_page, login_page
-from hmas.console.client import TokenError
-from hmas.console.session import current, log_out
+from hmas.console.session import current
 from hmas.console.settings import ConsoleSettings
 
 
@@ -25,12 +24,7 @@ def main() -> None:
         st.Page(lambda: live_page.render(settings), title="Live", url_path="live", default=True),
         st.Page(lambda: control_page.render(settings), title="Control", url_path="control"),
     ]
-    page = st.navigation(pages, position="top")
-    try:
-        page.run()
-    except TokenError as error:
-        log_out()
-        st.error(f"Logged out: {error}")
+    st.navigation(pages, position="top").run()
 
 
 main()

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 
 from hmas.console.palette import BLUE, GREEN, GRID, MUTED, ORANGE, PINK, RED, TEXT, YELLOW
 from hmas.console.series import Window, bypass_spans, gaps
-from hmas.daemon.wire import ViewPoint
+from hmas.daemon.wire import TopologySwitch, ViewPoint
 
 HEIGHT_PX = 190
 FONT = "Source Sans, sans-serif"
-MIN_LABEL_SHARE = 0.09
-"""Two switches closer than this share of the window share one label."""
+LABEL_SHARE = 0.14
+"""Room that the longest topology name takes, as a share of a chart's width."""
 
 LEGEND: Final = {
     "orientation": "h",
@@ -283,23 +283,38 @@ def _mark_bypass(result: go.Figure, window: Window) -> None:
 
 def _mark_switches(result: go.Figure, window: Window) -> None:
     """A thin line at every switch, and the new topology's name where there is room."""
-    labelled_s = float("-inf")
-    room_s = MIN_LABEL_SHARE * (window.end_s - window.start_s)
+    labelled = set(labels(window))
     for switch in window.switches:
-        result.add_vline(
-            x=_moment(switch.at_s), line={"color": MUTED, "width": 1, "dash": "dot"}, opacity=0.7
-        )
-        if switch.at_s - labelled_s < room_s:
-            continue
-        labelled_s = switch.at_s
-        near_end = window.end_s - switch.at_s < room_s
-        result.add_annotation(
-            text="bypass" if switch.bypass else switch.after,
-            x=_moment(switch.at_s),
-            y=1,
-            yref="paper",
-            xanchor="right" if near_end else "left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 10, "color": RED if switch.bypass else MUTED},
-        )
+        moment = _moment(switch.at_s)
+        result.add_vline(x=moment, line={"color": MUTED, "width": 1, "dash": "dot"}, opacity=0.7)
+        if switch in labelled:
+            result.add_annotation(
+                text="bypass" if switch.bypass else switch.after,
+                x=moment,
+                y=1,
+                yref="paper",
+                xanchor="right" if _is_near_end(switch, window) else "left",
+                yanchor="bottom",
+                showarrow=False,
+                font={"size": 10, "color": RED if switch.bypass else MUTED},
+            )
+
+
+def _room_s(window: Window) -> float:
+    return LABEL_SHARE * (window.end_s - window.start_s)
+
+
+def _is_near_end(switch: TopologySwitch, window: Window) -> bool:
+    return window.end_s - switch.at_s < _room_s(window)
+
+
+def labels(window: Window) -> list[TopologySwitch]:
+    """The switches whose names fit side by side; the newest first, they matter most."""
+    room_s, free_until_s = _room_s(window), window.end_s
+    chosen = []
+    for switch in reversed(window.switches):
+        left_s = switch.at_s - room_s if _is_near_end(switch, window) else switch.at_s
+        if left_s + room_s <= free_until_s:
+            chosen.append(switch)
+            free_until_s = left_s
+    return chosen

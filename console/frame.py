@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from hmas.console import markup, words
+from hmas.console.client import TokenError
 from hmas.console.palette import Tone
 from hmas.console.session import Session, log_out
 from hmas.console.standing import Say, warnings
@@ -20,7 +21,11 @@ def zone() -> ZoneInfo | None:
 
 def head(session: Session) -> FleetStatus | None:
     """Refresh, then head line and warnings; None before the first answer."""
-    fleet = session.refresh()
+    try:
+        fleet = session.refresh()
+    except TokenError:
+        log_out("Logged out: the admin API does not know this token any more.")
+        st.rerun()
     if fleet is None:
         st.html(markup.empty("The admin API does not answer", session.problem))
         return None

@@ -6,7 +6,7 @@ import streamlit as st
 
 from hmas.console import brand, markup
 from hmas.console.client import ApiError, TokenError
-from hmas.console.session import log_in
+from hmas.console.session import FAREWELL, log_in
 from hmas.console.settings import ConsoleSettings
 
 
@@ -23,6 +23,8 @@ def render(settings: ConsoleSettings) -> None:
             )
             pressed = st.form_submit_button("Log in", type="primary", width="stretch")
         st.caption("A daemon without `admin.tokens` writes one to its state directory: admin.token")
+        if farewell := st.session_state.pop(FAREWELL, ""):
+            st.warning(farewell)
         if pressed:
             _try(settings, token.strip())
 

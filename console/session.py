@@ -17,6 +17,7 @@ from hmas.console.standing import Say
 from hmas.daemon.wire import FleetStatus, HealthOut, Role, TopologyOut, WhoAmI
 
 KEY = "hmas_session"
+FAREWELL = "hmas_farewell"
 FIRST_LOAD_POINTS = 5000
 
 
@@ -112,7 +113,9 @@ def log_in(settings: ConsoleSettings, token: str) -> Session:
     return session
 
 
-def log_out() -> None:
+def log_out(because: str = "") -> None:
+    """Forget the session; the login page says why."""
     session: Session | None = st.session_state.pop(KEY, None)
     if session is not None:
         session.client.close()
+    st.session_state[FAREWELL] = because

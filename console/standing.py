@@ -88,8 +88,13 @@ def _of_target(target_ms: float | None) -> str:
     return f"p95 · target {words.milliseconds(target_ms)}" if target_ms else "95th percentile"
 
 
-def _rate(per_s: float | None, what: str) -> str:
-    return f"{per_s:.1f} {what}/s" if per_s is not None else ""
+def _flow(view: ViewPoint) -> str:
+    """Arrivals, or what finishes where nobody reports arrivals."""
+    if view.arrivals_per_s:
+        return f"{view.arrivals_per_s:.1f} arrive/s"
+    if view.completions_per_s is not None:
+        return f"{view.completions_per_s:.1f} finish/s"
+    return ""
 
 
 def kpis(view: ViewPoint | None) -> list[Kpi]:
@@ -108,7 +113,7 @@ def kpis(view: ViewPoint | None) -> list[Kpi]:
             _latency_tone(view.ttft_p95_ms, view.slo_ttft_ms)),
         Kpi("TPOT", words.milliseconds(view.tpot_p95_ms), _of_target(view.slo_tpot_ms),
             _latency_tone(view.tpot_p95_ms, view.slo_tpot_ms)),
-        Kpi("Waiting", words.count(view.queue_length), _rate(view.arrivals_per_s, "arrive")),
+        Kpi("Waiting", words.count(view.queue_length), _flow(view)),
         Kpi("Running", words.count(view.running), n_run),
         Kpi("KV cache", words.percent(view.kv_used), "of blocks in use",
             _kv_tone(view.kv_used)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
@@ -36,25 +37,26 @@ def port(clock: FakeClock) -> MemoryPort:
 
 
 @pytest.fixture
-def admin_server(port: MemoryPort) -> Iterator[tuple[AdminServer, str]]:
-    """The server and its address."""
+def admin(port: MemoryPort) -> Iterator[tuple[FastAPI, str]]:
+    """The application, served, and its address."""
     tokens = (
         AdminToken(name="ada", token=SecretStr(OPERATOR)),
         AdminToken(name="vic", role=Role.VIEWER, token=SecretStr(VIEWER)),
     )
     settings = AdminSettings(port=0, tokens=tokens)
-    server = AdminServer(create_app(port, settings), settings)
+    app = create_app(port, settings)
+    server = AdminServer(app, settings)
     url = server.start()
     thread = threading.Thread(target=server.run_in_thread, daemon=True)
     thread.start()
-    yield server, url
+    yield app, url
     server.stop()
     thread.join(10)
 
 
 @pytest.fixture
-def admin_url(admin_server: tuple[AdminServer, str]) -> str:
-    return admin_server[1]
+def admin_url(admin: tuple[FastAPI, str]) -> str:
+    return admin[1]
 
 
 @pytest.fixture

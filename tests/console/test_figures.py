@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmas.console.figures import CHARTS, ceiling, figure, tick_s
+from hmas.console.figures import CHARTS, LABEL_SHARE, ceiling, figure, labels, tick_s
 from hmas.console.series import Window
 from hmas.daemon.wire import Owner, TopologySwitch, ViewPoint
 
@@ -52,7 +54,7 @@ SWITCHES = (
 WINDOW = Window(0.0, 300.0, VIEWS, SWITCHES)
 
 
-def labels(result: object) -> list[str]:
+def notes(result: object) -> list[str]:
     return [note["text"] for note in result.to_dict()["layout"].get("annotations", [])]  # type: ignore[attr-defined]
 
 
@@ -66,12 +68,12 @@ def test_every_chart_draws_all_its_lines(chart) -> None:  # type: ignore[no-unty
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
 def test_every_chart_says_when_there_is_nothing(chart) -> None:  # type: ignore[no-untyped-def]
-    assert labels(figure(chart, Window(0.0, 300.0))) == [chart.empty]
+    assert notes(figure(chart, Window(0.0, 300.0))) == [chart.empty]
 
 
 def test_switches_are_marked_and_labelled_where_there_is_room() -> None:
     drawn = figure(CHARTS[0], WINDOW)
-    assert labels(drawn) == ["edf", "sjf", "bypass"]
+    assert sorted(notes(drawn)) == ["bypass", "sjf", "wfq"]
     lines = [s for s in drawn.to_dict()["layout"]["shapes"] if s["type"] == "line"]
     assert len(lines) == len(SWITCHES)
 
@@ -112,3 +114,14 @@ def test_a_target_that_nobody_set_is_not_named() -> None:
     ttft = next(chart for chart in CHARTS if chart.key == "ttft")
     bare = tuple(view.model_copy(update={"slo_ttft_ms": None}) for view in VIEWS)
     assert [trace.name for trace in figure(ttft, Window(0.0, 300.0, bare)).data] == ["p50", "p95"]
+
+
+@given(st.lists(st.floats(0, 300), unique=True, max_size=30))
+def test_labels_never_overlap_and_the_newest_has_one(moments: list[float]) -> None:
+    switches = tuple(switch(at_s, "edf") for at_s in sorted(moments))
+    chosen = labels(Window(0.0, 300.0, (), switches))
+    assert chosen[:1] == list(switches[-1:])
+    room_s = 300.0 * LABEL_SHARE
+    lefts = [s.at_s - room_s if 300.0 - s.at_s < room_s else s.at_s for s in chosen]
+    for right, left in pairwise(lefts):
+        assert left + room_s <= right + 1e-9

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from fastapi import FastAPI
+from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
-from hmas.console.session import KEY, Session
+from hmas.console.session import FAREWELL, KEY, Session
+from hmas.daemon.admin.auth import TokenBook
 from hmas.daemon.admin.memory_port import MemoryPort
+from hmas.daemon.admin.settings import AdminToken
 from hmas.daemon.wire import BypassRequest
 from hmas.engine.clock import FakeClock
 
@@ -68,13 +72,21 @@ def test_an_empty_fleet_says_what_to_do(page: AppTest, port: MemoryPort) -> None
     assert "No engines yet" in shown(page.run())
 
 
-def test_an_outage_shows_the_last_picture(
-    page: AppTest, session: Session, admin_server: tuple[object, str]
-) -> None:
+def test_an_outage_shows_the_last_picture(page: AppTest, session: Session) -> None:
     page.run()
-    session.client._http.headers["Authorization"] = "Bearer operator-token-0123456789"
     session.client._http._base_url = session.client._http.base_url.copy_with(port=1)
     text = shown(page.run())
     assert "This picture is old" in text
     assert "cannot be reached" in text
     assert 'data-engine="engine0"' in text
+
+
+def test_a_token_that_is_taken_away_ends_the_session(
+    page: AppTest, admin: tuple[FastAPI, str]
+) -> None:
+    page.run()
+    admin[0].state.tokens = TokenBook([AdminToken(name="new", token=SecretStr("x" * 20))])
+    page.run()
+    assert not page.exception
+    assert KEY not in page.session_state
+    assert "does not know this token" in page.session_state[FAREWELL]

@@ -171,3 +171,14 @@ def test_violations_have_three_tones_and_unknown() -> None:
 
 def test_every_tone_has_its_own_symbol() -> None:
     assert len(set(SYMBOL.values())) == len(Tone)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "completions", "text"),
+    [(2.0, 3.0, "2.0 arrive/s"), (0.0, 3.0, "3.0 finish/s"), (None, None, "")],
+)
+def test_the_flow_is_what_is_known(
+    arrivals: float | None, completions: float | None, text: str
+) -> None:
+    view = ViewPoint(at_s=1.0, window_s=5.0, arrivals_per_s=arrivals, completions_per_s=completions)
+    assert next(kpi for kpi in kpis(view) if kpi.label == "Waiting").detail == text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.system.console.browser import CHROMIUM, DRIVER, Console, open_browser
-from tests.system.console.stack import TOKEN, Stack
+from tests.system.console.stack import TOKEN, Load, Stack
 
 
 @pytest.fixture(scope="package")
@@ -23,8 +23,15 @@ def stack() -> Iterator[Stack]:
         running.close()
 
 
+@pytest.fixture(scope="package")
+def load(stack: Stack) -> Iterator[None]:
+    """Traffic during all tests: the pages have something to show."""
+    with Load(stack.engine_url, requests_per_s=9):
+        yield
+
+
 @pytest.fixture
-def visitor(stack: Stack, tmp_path: Path) -> Iterator[Console]:
+def visitor(stack: Stack, load: None, tmp_path: Path) -> Iterator[Console]:
     """The console before the login."""
     browser = open_browser(tmp_path / "profile")
     try:

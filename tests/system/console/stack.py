@@ -166,7 +166,7 @@ class Load:
         body = {
             "model": "Qwen/Qwen3-8B",
             "stream": True,
-            "max_tokens": max(8, int(self._random.lognormvariate(4.5, 0.7))),
+            "max_tokens": max(8, int(self._random.lognormvariate(5.2, 0.7))),
             "messages": [{"role": "user", "content": words}],
         }
         async with client.stream("POST", self._url, json=body) as response:

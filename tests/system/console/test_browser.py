@@ -13,7 +13,7 @@ import pytest
 
 from hmas.engine.directive import UNBOUNDED, Directive
 from tests.system.console.browser import HEIGHT, WIDTH, Console
-from tests.system.console.stack import Load, Stack, eventually
+from tests.system.console.stack import Stack, eventually
 
 pytestmark = pytest.mark.browser
 
@@ -84,19 +84,18 @@ def test_the_bypass_is_armed_pressed_seen_and_ended(console: Console, stack: Sta
     console.shows_no_more("sim0 runs in BYPASS")
 
 
-def test_both_pages_under_load(console: Console, stack: Stack) -> None:
-    with Load(stack.engine_url, requests_per_s=7):
-        console.go("Control")
-        pin(console, "edf", "deadline misses since 14:00")
-        console.shows("59 min left")
-        console.press(".st-key-decisions button")
-        console.shows("Proposals")
-        control = console.screenshot("control")
-        console.go("Live")
-        console.press(".st-key-span button", "5 min")
-        console.shows("set by operator pin")
-        console.drawn(points=20)
-        live = console.screenshot("live")
+def test_both_pages_under_load(console: Console) -> None:
+    console.go("Control")
+    pin(console, "edf", "deadline misses since 14:00")
+    console.shows("59 min left")
+    console.press(".st-key-decisions button")
+    console.shows("Proposals")
+    control = console.screenshot("control")
+    console.go("Live")
+    console.press(".st-key-span button", "5 min")
+    console.shows("set by operator pin")
+    console.drawn(points=30)
+    live = console.screenshot("live")
     assert size_of(live) == size_of(control) == (WIDTH, HEIGHT)
     assert console.foreign_requests() == []
     assert console.errors() == []
