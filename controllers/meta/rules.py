@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from hmas.controllers.config import RulesConfig
 from hmas.controllers.meta.base import MetaContext, Outcome, Proposal, Refusal, RefusalKind
 from hmas.controllers.meta.summary import Summary, summarize
@@ -100,12 +102,18 @@ class Rules:
         return self._fight(context, summary)
 
     def _summary(self, context: MetaContext) -> Summary:
-        """All windows, unless the newest ones alone tell of an overload: then only those."""
+        """All windows, unless the newest ones alone tell of an overload: then only those.
+
+        Fairness needs the long view in any case.
+        """
+        whole = summarize(context.windows, self._config.fairness)
         newest = summarize(context.windows[-RECENT_WINDOWS:], self._config.fairness)
         overloaded = (newest.ttft_violation_rate or 0.0) > self._config.overload_rate
-        if overloaded and newest.samples >= self._min_samples:
-            return newest
-        return summarize(context.windows, self._config.fairness)
+        if not overloaded or newest.samples < self._min_samples:
+            return whole
+        return msgspec.structs.replace(
+            newest, fairness=whole.fairness, unfair_windows=whole.unfair_windows
+        )
 
     def _calm(self, summary: Summary) -> str:
         """Why nothing needs to change, or an empty string."""
