@@ -121,20 +121,23 @@ class Console:
         """Fill a text field, and let the page know."""
         self.find(f".st-key-{key} input").send_keys(text, Keys.TAB)
 
-    def drawn(self, points: int) -> None:
-        """Every chart shows the chosen time with at least so many measured points."""
+    def drawn(self, points: int, span_s: float) -> None:
+        """Every chart shows the last ``span_s`` seconds, with that many measured points."""
         script = (
             "return [...document.querySelectorAll('.js-plotly-plot')].map(plot => ["
             " plot.data[0].y.filter(value => value !== null).length,"
-            " plot.layout.xaxis.range.join()])"
+            " plot.layout.xaxis.range.map(text => Date.parse(text) / 1000)])"
         )
 
         def look() -> bool:
-            charts: list[tuple[int, str]] = self._browser.execute_script(script)
-            same_time = len({time for _, time in charts}) == 1
-            return len(charts) == 6 and same_time and min(n for n, _ in charts) >= points
+            charts: list[tuple[int, list[float]]] = self._browser.execute_script(script)
+            ready = [
+                measured >= points and abs(end_s - start_s - span_s) < 1
+                for measured, (start_s, end_s) in charts
+            ]
+            return len(ready) == 6 and all(ready)
 
-        self.until(f"six charts with {points} points", look)
+        self.until(f"six charts of {span_s:.0f} s with {points} points", look)
 
     def screenshot(self, name: str) -> Path:
         """What an operator sees once the notes in the corner are gone."""

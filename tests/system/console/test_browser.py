@@ -94,7 +94,7 @@ def test_both_pages_under_load(console: Console) -> None:
     console.go("Live")
     console.press(".st-key-span button", "5 min")
     console.shows("set by operator pin")
-    console.drawn(points=30)
+    console.drawn(points=30, span_s=300)
     live = console.screenshot("live")
     assert size_of(live) == size_of(control) == (WIDTH, HEIGHT)
     assert console.foreign_requests() == []
