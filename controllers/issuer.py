@@ -73,8 +73,8 @@ class Issuer:
         if reply.active_version != directive.version:
             self.restart(reply.active_version)
             return f"engine runs version {reply.active_version}, not {directive.version}"
-        self.acknowledged = directive
-        self.refused = None
+        if directive != self.acknowledged:
+            self.acknowledged, self.refused = directive, None
         return ""
 
     def restart(self, engine_version: int) -> None:
@@ -86,7 +86,7 @@ class Issuer:
         refused = self.refused
         if refused is None or now_s >= refused.until_s:
             return False
-        return _hard(refused.content) == _hard(content)
+        return _bare(refused.content) == _bare(content)
 
     def _due(self, content: Content, now_s: float) -> bool:
         if self.active is None:
@@ -102,12 +102,16 @@ def _content(directive: Directive) -> Content:
     return Content(directive.topology, directive.hints, directive.bypass, directive.controls)
 
 
-def _hard(content: Content) -> tuple[str, Hints, bool, Controls, bool, bool]:
+def _bare(content: Content) -> Content:
+    """Without what drifts by itself."""
+    controls = msgspec.structs.replace(content.controls, fence=None, step_model=None)
+    return content._replace(controls=controls)
+
+
+def _hard(content: Content) -> tuple[Content, bool, bool]:
     """What takes effect at once when it changes."""
     controls = content.controls
-    bare = msgspec.structs.replace(controls, fence=None, step_model=None)
-    fenced, modelled = controls.fence is not None, controls.step_model is not None
-    return content.topology, content.hints, content.bypass, bare, fenced, modelled
+    return _bare(content), controls.fence is not None, controls.step_model is not None
 
 
 def _soft_change(old: Controls, new: Controls) -> bool:

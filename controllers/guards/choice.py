@@ -22,8 +22,8 @@ class TopologyChoice:
     def __init__(self, config: RollbackConfig, initial: Chosen) -> None:
         self._config = config
         self.current = self.stable = self.previous = initial
-        self.chosen_at_s = float("-inf")
-        self.cool_down_until_s = float("-inf")
+        self.chosen_at_s = 0.0
+        self.cool_down_until_s = 0.0
         self.rolled_back = False
         self._quarantine: dict[str, float] = {}
         self._failures: dict[str, int] = {}

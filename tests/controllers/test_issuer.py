@@ -116,3 +116,14 @@ def test_versions_strictly_increase_whatever_the_engine_answers(
                     directive, reply(directive, active_version=engine_version), now_s
                 )
         assert issuer.version >= last
+
+
+def test_renewing_the_last_good_directive_does_not_forget_the_refusal() -> None:
+    issuer = make_issuer()
+    good = issued(issuer, content(), 0.0)
+    bad = issuer.issue(content("edf"), "", 1.0)
+    assert bad is not None
+    issuer.acknowledge(bad, reply(bad, accepted=False, active_version=1), 1.0)
+    for k in range(20):
+        issuer.acknowledge(good, reply(good), 1.0 + k)
+        assert issuer.issue(content("edf", fence={0: k}), "", 1.0 + k) is None
