@@ -86,15 +86,11 @@ class RequestFinished(msgspec.Struct, frozen=True, kw_only=True, tag="finished")
 
     @property
     def ttft_ok(self) -> bool:
-        return (
-            self.outcome is Outcome.COMPLETED and self.ttft_s * 1000 <= self.features.slo_ttft_ms
-        )
+        return self.outcome is Outcome.COMPLETED and self.ttft_s * 1000 <= self.features.slo_ttft_ms
 
     @property
     def tpot_ok(self) -> bool:
-        return (
-            self.outcome is Outcome.COMPLETED and self.tpot_s * 1000 <= self.features.slo_tpot_ms
-        )
+        return self.outcome is Outcome.COMPLETED and self.tpot_s * 1000 <= self.features.slo_tpot_ms
 
     @property
     def slo_ok(self) -> bool:
