@@ -94,5 +94,7 @@ class OverrideChange(Answer):
 
 
 class OverrideList(Answer):
+    """What holds now; a write may name ``revision`` to be refused when that changed."""
+
     revision: int
     overrides: tuple[OverrideOut, ...]
