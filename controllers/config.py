@@ -6,12 +6,19 @@ unknown keys errors where a settings file embeds them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
 
 from hmas.controllers.checks import require, require_above, require_less
 
 _STRICT = {"extra": "forbid"}
+
+SHORTEST_FIRST: Final[Mapping[str, float]] = MappingProxyType(
+    {"by_work": 1.0, "aging_every": 100.0}
+)
+"""Hints of ``sjf``: by work rather than by service time, and rarely by age."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +121,7 @@ class StateraConfig:
     """delta_frag: share of the KV cache that admission leaves free."""
     kv_target: float = 0.95
     """KV use below which a fence that holds requests back is relaxed."""
-    tpot_guard: float = 0.9
+    tpot_guard: float = 0.95
     """Share of the tightest running TPOT target that one step may take."""
 
     def __post_init__(self) -> None:
@@ -149,9 +156,7 @@ class RulesConfig:
     enough capacity for all, and first-token order would spend it on whoever is about to fail."""
     hol_index: float = 0.5
     high_variation: float = 0.75
-    """CV of the predicted work above which lengths count as highly variable."""
-    heavy_overload_rate: float = 0.35
-    """Violation rate above which highly variable lengths call for shortest first."""
+    """CV of the predicted work above which misses call for the least work first."""
     fairness: float = 0.6
     """Jain index below which sharing counts as unfair."""
     unfair_windows: int = 3
@@ -168,7 +173,6 @@ class RulesConfig:
         require("rules.violation_band", self.violation_band, 0, 1)
         require("rules.calm_rate", self.calm_rate, 0, 1)
         require("rules.overload_rate", self.overload_rate, self.calm_rate, 1)
-        require_above("rules.heavy_overload_rate", self.heavy_overload_rate, 0)
         require("rules.hol_index", self.hol_index, 0, 1)
         require("rules.high_variation", self.high_variation, 0)
         require("rules.fairness", self.fairness, 0, 1)
@@ -259,10 +263,11 @@ class ControlConfig:
     """The soonest turn after the last one: when an overload begins or violations drift."""
     ttl_s: float = 5.0
     """Lease of a directive."""
-    initial_topology: str = "edf"
-    """Deadline order is arrival order where all requests have the same targets, so it is
-    never worse than FCFS for untagged traffic, and ready for the rest."""
-    initial_hints: dict[str, float] = field(default_factory=lambda: {"first_token": 1.0})
+    initial_topology: str = "sjf"
+    """A_0 of the paper's Algorithm 1. By work it needs nothing but prompt lengths, which are
+    always known, and it is the order that holds through a burst before anything is measured."""
+    initial_hints: dict[str, float] | None = None
+    """Hints of ``initial_topology``; None: by work for ``sjf``, defaults for any other."""
     refused_retry_s: float = 30.0
     """A directive that an engine refused is not repeated for this long."""
     views: ViewConfig = field(default_factory=ViewConfig)
@@ -281,3 +286,9 @@ class ControlConfig:
         require_above("ttl_s", self.ttl_s, 0)
         require_less("cycle_s", self.cycle_s, "ttl_s", self.ttl_s)
         require("refused_retry_s", self.refused_retry_s, 0)
+
+    def first_hints(self) -> dict[str, float]:
+        """Hints of the first directive."""
+        if self.initial_hints is not None:
+            return dict(self.initial_hints)
+        return dict(SHORTEST_FIRST) if self.initial_topology == "sjf" else {}

@@ -259,4 +259,4 @@ def _start(description: EngineDescription, config: ControlConfig) -> Chosen:
     active, known = description.active, topology_names()
     if active is not None and not active.bypass and active.topology in known:
         return Chosen(active.topology, active.hints)
-    return Chosen(config.initial_topology, dict(config.initial_hints))
+    return Chosen(config.initial_topology, config.first_hints())

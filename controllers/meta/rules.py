@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from hmas.controllers.config import RulesConfig
+from hmas.controllers.config import SHORTEST_FIRST, RulesConfig
 from hmas.controllers.meta.base import MetaContext, Outcome, Proposal, Refusal, RefusalKind
 from hmas.controllers.meta.summary import Summary, summarize
 from hmas.engine.directive import Hints
@@ -47,11 +47,11 @@ def head_of_line(summary: Summary, config: RulesConfig) -> Pattern:
 
 
 def length_variance(summary: Summary, config: RulesConfig) -> Pattern:
-    """Heavy overload and lengths that differ widely: the short ones first, most are served."""
+    """Misses, and work that differs widely: the least work first, so that most are served."""
     variation, rate = summary.work_variation or 0.0, summary.ttft_violation_rate or 0.0
-    words = f"lengths vary widely (CV {variation:.2f}) under heavy overload ({rate:.2f})"
-    strength = min(variation / config.high_variation, rate / config.heavy_overload_rate)
-    return Pattern("sjf", strength, words, {})
+    words = f"deadline misses ({rate:.2f}) and work that varies widely (CV {variation:.2f})"
+    strength = variation / config.high_variation if rate > config.violation_band else 0.0
+    return Pattern("sjf", strength, words, dict(SHORTEST_FIRST))
 
 
 def unfairness(summary: Summary, config: RulesConfig) -> Pattern:

@@ -53,6 +53,6 @@ def test_the_loop_takes_over_and_keeps_the_lease() -> None:
 
 
 def test_a_swap_is_counted_for_every_rebuilt_order() -> None:
-    loop = overloaded(ControlConfig(initial_topology="sjf", initial_hints={}))
+    loop = overloaded(ControlConfig(initial_topology="edf"))
     assert loop.counts().swaps >= 1
-    assert loop.switches[0].topology == "sjf"
+    assert loop.switches[0].topology == "edf"

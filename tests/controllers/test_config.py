@@ -74,3 +74,9 @@ def test_unknown_keys_and_wrong_values_are_errors(data: dict[str, Any], where: s
 def test_settings_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         ControlConfig().ttl_s = 3.0  # type: ignore[misc]
+
+
+def test_first_hints_belong_to_the_first_topology() -> None:
+    assert ControlConfig().first_hints() == {"by_work": 1.0, "aging_every": 100.0}
+    assert ControlConfig(initial_topology="edf").first_hints() == {}
+    assert ControlConfig(initial_hints={"aging_every": 7.0}).first_hints() == {"aging_every": 7.0}
