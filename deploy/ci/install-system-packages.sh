@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Debian packages that the tests need beside Python: a browser with its driver and fonts for the
 # screenshots, PostgreSQL's server binaries (the tests start a private server; the one that
-# Debian may start is not touched), and what vLLM links to. Repeating it is harmless and quick.
+# Debian may start is not touched), what vLLM links to, and systemd-analyze for the units. Repeating it is harmless and quick.
 #
 #   deploy/ci/install-system-packages.sh
 set -euo pipefail
 
-packages=(chromium chromium-driver postgresql fonts-dejavu libnuma1)
+packages=(chromium chromium-driver postgresql fonts-dejavu libnuma1 systemd)
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
