@@ -27,7 +27,9 @@ NAME: Final = "llm"
 MAX_CHARS: Final = 16_384
 MAX_DETAIL: Final = 200
 MAX_HINTS: Final = 16
-REASON_PATTERN: Final = r"^[A-Za-z0-9 ,.%/-]{1,200}$"
+MAX_REASON: Final = 120
+"""xgrammar 0.2.8, vLLM's guided decoding, fails on the whole schema above 128 repetitions."""
+REASON_PATTERN: Final = rf"^[A-Za-z0-9 ,.%/-]{{1,{MAX_REASON}}}$"
 
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9 ,.%/-]+")
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
@@ -38,7 +40,7 @@ def _plain(reason: object) -> object:
     """Characters outside the pattern become spaces: punctuation is no reason to refuse."""
     if not isinstance(reason, str):
         return reason
-    return " ".join(_NOT_ALLOWED.sub(" ", reason[:800]).split())[:200]
+    return " ".join(_NOT_ALLOWED.sub(" ", reason[:800]).split())[:MAX_REASON]
 
 
 class TopologyChoice(BaseModel):
