@@ -66,7 +66,7 @@ def vllm_server(
     command = [str(vllm_python()), "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", str(model), "--served-model-name", MODEL_NAME]
     command += ["--host", "127.0.0.1", "--port", str(port), "--dtype", "float32"]
-    command += ["--enforce-eager", "--max-model-len", "2048", "--block-size", "32"]
+    command += ["--enforce-eager", "--max-model-len", "8192", "--block-size", "32"]
     command += ["--num-gpu-blocks-override", str(blocks), "--max-num-seqs", str(max_num_seqs)]
     if plug_in:
         command += ["--scheduler-cls", SCHEDULER]
