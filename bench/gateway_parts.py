@@ -19,6 +19,7 @@ from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from hmas.daemon.gateway.app import GatewayApp
 from hmas.daemon.gateway.server import run_worker
 from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
+from hmas.daemon.supervise.notify import Notifier
 from hmas.engine.simulator.echo import echo_server
 
 HOP_BY_HOP: Final = frozenset({"transfer-encoding", "connection", "content-length", "host"})
@@ -31,7 +32,7 @@ def serve_gateway(port: int, engine_port: int, runtime_dir: Path | None) -> None
         engines=(EngineTarget.model_validate({"url": f"http://127.0.0.1:{engine_port}"}),),
         access_log=False,
     )
-    run_worker(lambda: GatewayApp(settings, runtime_dir), settings)
+    run_worker(lambda: GatewayApp(settings, runtime_dir), settings, Notifier())
 
 
 async def serve_passthrough(port: int, engine_port: int) -> None:

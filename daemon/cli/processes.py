@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hmas.daemon.cli.context import ConfigOption, settings_from
+from hmas.daemon.cli.context import ConfigOption, UrlOption, settings_from
 from hmas.daemon.cli.exits import Exit, fail
 from hmas.daemon.cli.log import configure_logging
 from hmas.daemon.config.problems import SettingsError
@@ -83,22 +84,16 @@ def gateway(
     }
     settings = settings_from(config, flags).settings
     configure_logging(settings.log)
-    notifier = Notifier()
     try:
         code = run_gateway(
             settings.gateway_settings(),
             settings.runtime_dir,
-            on_ready=lambda: notifier.ready("serving"),
-            prepare_worker=log_as_configured,
+            watcher=Notifier(),
+            prepare_worker=partial(configure_logging, settings.log),
         )
     except GatewayStartError as error:
         fail(str(error), Exit.USAGE)
     raise typer.Exit(code)
-
-
-def log_as_configured() -> None:
-    """Logging of a gateway's worker process, from file and environment."""
-    configure_logging(load_settings().settings.log)
 
 
 def engine(
@@ -147,10 +142,11 @@ def console(
     config: ConfigOption = None,
     host: HostOption = None,
     port: PortOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Run the operator console.
 
-    Example: hmas console --port 8501
+    Example: hmas console --port 8501 --url http://127.0.0.1:8002
     """
     from hmas.daemon.cli.client import admin_url
 
@@ -158,5 +154,5 @@ def console(
     settings = settings_from(config, flags).settings
     argv = [sys.executable, "-m", "hmas.console.run"]
     argv += ["--host", settings.console.host, "--port", str(settings.console.port)]
-    argv += ["--admin-url", admin_url(settings)]
+    argv += ["--admin-url", url or admin_url(settings)]
     os.execv(argv[0], argv)  # noqa: S606

@@ -10,7 +10,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import uvloop
 from aiohttp import web
@@ -18,6 +18,7 @@ from aiohttp import web
 from hmas.daemon.gateway.app import GatewayApp
 from hmas.daemon.gateway.http_server import HttpServer
 from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.tasks import Tasks
 
 BACKLOG: Final = 2048
 CLIENT_KEEPALIVE_S: Final = 75.0
@@ -29,6 +30,22 @@ _log = logging.getLogger("hmas.gateway")
 
 class GatewayStartError(RuntimeError):
     """The gateway cannot start; the message says what to change."""
+
+
+class Watcher(Protocol):
+    """Who is told how a gateway stands: systemd, or the first of several processes.
+
+    Attributes:
+        watchdog_s: how often it wants to hear ``alive``; None: never.
+    """
+
+    watchdog_s: float | None
+
+    def ready(self, status: str) -> None: ...
+
+    def alive(self) -> None: ...
+
+    def stopping(self) -> None: ...
 
 
 def listen(host: str, port: int, *, shared: bool) -> socket.socket:
@@ -86,11 +103,7 @@ async def serving(
             await runner.cleanup()
 
 
-async def serve(
-    gateway: GatewayApp,
-    listener: socket.socket,
-    on_ready: Callable[[], None] | None = None,
-) -> int:
+async def serve(gateway: GatewayApp, listener: socket.socket, watcher: Watcher) -> int:
     """Serve until SIGTERM, SIGINT or the end of the supervisor, then drain; the exit code."""
     settings = gateway.settings
     stop = asyncio.Event()
@@ -100,23 +113,31 @@ async def serve(
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         loop.add_reader(supervisor.sentinel, stop.set)
+    tasks = Tasks()
     async with serving(gateway, listener):
         host, port = listener.getsockname()[:2]
         _log.info("gateway %s listens on http://%s:%d", settings.gateway_id, host, port)
-        if on_ready is not None:
-            on_ready()
+        watcher.ready("serving")
+        if watcher.watchdog_s is not None:
+            tasks.start(_keep_alive(watcher, watcher.watchdog_s), name="watchdog")
         await stop.wait()
+        watcher.stopping()
         _log.info("draining %d requests", gateway.admission.inside)
         left = await gateway.admission.drain(settings.drain_timeout_s)
         if left:
             _log.warning("%d requests cut off after %g s", left, settings.drain_timeout_s)
+    await tasks.close()
     return 0
 
 
+async def _keep_alive(watcher: Watcher, interval_s: float) -> None:
+    while True:
+        watcher.alive()
+        await asyncio.sleep(interval_s)
+
+
 def run_worker(
-    gateway_of: Callable[[], GatewayApp],
-    settings: GatewaySettings,
-    on_ready: Callable[[], None] | None = None,
+    gateway_of: Callable[[], GatewayApp], settings: GatewaySettings, watcher: Watcher
 ) -> int:
     """One worker in this process, on its own event loop, until it is told to stop."""
     listener = listen(settings.host, settings.port, shared=settings.workers > 1)
@@ -124,7 +145,7 @@ def run_worker(
     async def main() -> int:
         gateway = gateway_of()
         _freeze_garbage_collection()
-        return await serve(gateway, listener, on_ready)
+        return await serve(gateway, listener, watcher)
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(main())

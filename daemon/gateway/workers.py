@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from multiprocessing.context import SpawnProcess
 from multiprocessing.sharedctypes import RawArray
 from multiprocessing.synchronize import Semaphore
@@ -21,7 +22,7 @@ from typing import Final
 
 from hmas.daemon.gateway.app import ALONE, GatewayApp, Worker, count_columns
 from hmas.daemon.gateway.link import LinkEndpoints
-from hmas.daemon.gateway.server import GatewayStartError, listen, run_worker
+from hmas.daemon.gateway.server import GatewayStartError, Watcher, listen, run_worker
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.link.curve import CurveError
 
@@ -38,14 +39,16 @@ def run_gateway(
     settings: GatewaySettings,
     runtime_dir: Path | None,
     *,
-    on_ready: Callable[[], None] | None = None,
+    watcher: Watcher,
     prepare_worker: Callable[[], None] | None = None,
 ) -> int:
     """Run the gateway until SIGTERM or SIGINT; returns the exit code.
 
-    ``runtime_dir`` holds the sockets of the control link; None runs without one. ``on_ready``
-    is called once every worker answers. With several workers, each one, being a fresh process,
-    first calls ``prepare_worker`` (logging, say), which must be a function of a module.
+    ``runtime_dir`` holds the sockets of the control link; None runs without one. ``watcher``
+    hears ``ready`` once every worker answers, ``alive`` while the event loop turns (with several
+    workers: the loop that restarts them), ``stopping`` before the drain. With several workers,
+    each one, being a fresh process, first calls ``prepare_worker`` (logging, say), which must
+    be picklable.
 
     Raises:
         GatewayStartError: the address cannot be listened on, or CURVE keys are not usable.
@@ -53,8 +56,8 @@ def run_gateway(
     _check_link(settings, runtime_dir)
     if settings.workers == 1:
         build = partial(GatewayApp, settings, runtime_dir, ALONE)
-        return run_worker(build, settings, on_ready)
-    return _Supervisor(settings, runtime_dir, prepare_worker).run(on_ready)
+        return run_worker(build, settings, watcher)
+    return _Supervisor(settings, runtime_dir, prepare_worker).run(watcher)
 
 
 def _check_link(settings: GatewaySettings, runtime_dir: Path | None) -> None:
@@ -65,6 +68,38 @@ def _check_link(settings: GatewaySettings, runtime_dir: Path | None) -> None:
         LinkEndpoints.of(settings, runtime_dir)
     except CurveError as error:
         raise GatewayStartError(f"gateway.curve_dir: {error}") from error
+
+
+class _Releasing:
+    """The first process as a worker's watcher: it counts who is ready, and sees who died."""
+
+    watchdog_s: float | None = None
+
+    def __init__(self, ready: Semaphore) -> None:
+        self._ready = ready
+
+    def ready(self, status: str) -> None:
+        self._ready.release()
+
+    def alive(self) -> None:
+        """Nobody asks."""
+
+    def stopping(self) -> None:
+        """The first process told it to."""
+
+
+class _Beat:
+    """Says ``alive`` as often as the watcher wants, however often it is asked to."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._last = -inf
+
+    def turn(self) -> None:
+        interval_s, now = self._watcher.watchdog_s, monotonic()
+        if interval_s is not None and now - self._last >= interval_s:
+            self._last = now
+            self._watcher.alive()
 
 
 @dataclass(slots=True)
@@ -94,7 +129,7 @@ class _Supervisor:
         self._cells = RawArray("q", settings.workers * count_columns(settings))
         self._stop = Event()
 
-    def run(self, on_ready: Callable[[], None] | None) -> int:
+    def run(self, watcher: Watcher) -> int:
         listen(self._settings.host, self._settings.port, shared=True).close()
         metrics_dir = Path(tempfile.mkdtemp(prefix="hmas-metrics-"))
         os.environ[METRICS_VARIABLE] = str(metrics_dir)
@@ -105,13 +140,16 @@ class _Supervisor:
         }
         try:
             waiting_for = self._settings.workers
+            beat = _Beat(watcher)
             while not self._stop.wait(POLL_S):
+                beat.turn()
                 self._restart_dead(children, metrics_dir)
                 while waiting_for and self._ready.acquire(block=False):
                     waiting_for -= 1
-                    if waiting_for == 0 and on_ready is not None:
-                        on_ready()
+                    if waiting_for == 0:
+                        watcher.ready("serving")
         finally:
+            watcher.stopping()
             self._end(children)
             shutil.rmtree(metrics_dir, ignore_errors=True)
         return 0
@@ -172,4 +210,4 @@ def _worker_main(
     if prepare is not None:
         prepare()
     build = partial(GatewayApp, settings, runtime_dir, worker)
-    raise SystemExit(run_worker(build, settings, ready.release))
+    raise SystemExit(run_worker(build, settings, _Releasing(ready)))

@@ -18,6 +18,27 @@ from hmas.daemon.gateway.settings import GatewaySettings
 StartGateway = Callable[..., Awaitable[LocalGateway]]
 
 
+class Told:
+    """A watcher that notes what it hears."""
+
+    watchdog_s: float | None = 0.01
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.is_ready = asyncio.Event()
+
+    def ready(self, status: str) -> None:
+        self.heard.append(status)
+        self.is_ready.set()
+
+    def alive(self) -> None:
+        if self.heard[-1] != "alive":
+            self.heard.append("alive")
+
+    def stopping(self) -> None:
+        self.heard.append("stopping")
+
+
 def test_a_taken_port_is_named_with_the_fix() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -33,7 +54,7 @@ def test_an_unknown_host_is_named() -> None:
 
 
 async def test_sigterm_drains_and_ends(engine: ScriptedEngine) -> None:
-    gate, ready = asyncio.Event(), asyncio.Event()
+    gate, told = asyncio.Event(), Told()
     engine.default = Behaviour(hold=gate)
     async with engine.serving() as url:
         app = GatewayApp(GatewaySettings.model_validate({"engines": [{"url": url}]}))
@@ -47,8 +68,8 @@ async def test_sigterm_drains_and_ends(engine: ScriptedEngine) -> None:
                 return answer.status
 
         async with asyncio.timeout(15), asyncio.TaskGroup() as group:
-            serving = group.create_task(serve(app, listener, ready.set))
-            await ready.wait()
+            serving = group.create_task(serve(app, listener, told))
+            await told.is_ready.wait()
             inside = group.create_task(ask())
             await engine.until(lambda e: e.running == 1)
             os.kill(os.getpid(), signal.SIGTERM)
@@ -58,3 +79,4 @@ async def test_sigterm_drains_and_ends(engine: ScriptedEngine) -> None:
             gate.set()
     assert inside.result() == 200
     assert serving.result() == 0
+    assert told.heard[:3] == ["serving", "alive", "stopping"]

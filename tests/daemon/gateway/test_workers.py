@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -19,31 +21,44 @@ from hmas.bench.gateway import free_port, part
 from hmas.daemon.gateway.server import GatewayStartError
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.daemon.gateway.workers import run_gateway
+from hmas.daemon.supervise.notify import Notifier
 
 SCRIPT = """
 import json, sys
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.daemon.gateway.workers import run_gateway
+from hmas.daemon.supervise.notify import Notifier
 
 if __name__ == "__main__":
     settings = GatewaySettings.model_validate(json.loads(sys.argv[1]))
-    sys.exit(run_gateway(settings, None, on_ready=lambda: print("ready", flush=True)))
+    sys.exit(run_gateway(settings, None, watcher=Notifier()))
 """
 
 
 @contextmanager
-def gateway(settings: dict[str, object], script: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, script, json.dumps(settings)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-        process.stdout.close()
+def gateway(settings: dict[str, object], script: str) -> Iterator[socket.socket]:
+    """The gateway, ready, and what it tells systemd."""
+    name = f"\0hmas-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(name)
+        systemd.settimeout(20)
+        told = {"NOTIFY_SOCKET": f"@{name[1:]}", "WATCHDOG_USEC": "200000"}
+        process = subprocess.Popen(
+            [sys.executable, script, json.dumps(settings)], env={**os.environ, **told}
+        )
+        try:
+            hear(systemd, "READY=1\nSTATUS=serving")
+            yield systemd
+        finally:
+            process.send_signal(signal.SIGTERM)
+            hear(systemd, "STOPPING=1")
+            assert process.wait(20) == 0
+
+
+def hear(systemd: socket.socket, wanted: str) -> None:
+    """Wait for a message; only signs of life may come before it."""
+    while (heard := systemd.recv(4096).decode()) != wanted:
+        assert heard == "WATCHDOG=1"
 
 
 def get(port: int, path: str) -> str:
@@ -72,7 +87,7 @@ def test_workers_share_the_port_and_a_scrape_sees_them_all(workers: int, script:
     with part("echo", None, chunks=3, interval_ms=1) as echo:
         engine = {"url": f"http://127.0.0.1:{echo.port}"}
         settings = {"port": port, "workers": workers, "engines": [engine], "access_log": False}
-        with gateway(settings, script), ThreadPoolExecutor(8) as pool:
+        with gateway(settings, script) as systemd, ThreadPoolExecutor(8) as pool:
             assert set(pool.map(ask, [port] * 24)) == {200}
             counted = 0.0
             until = monotonic() + 10
@@ -83,6 +98,8 @@ def test_workers_share_the_port_and_a_scrape_sees_them_all(workers: int, script:
                 sleep(0.05)
             assert counted == 24
             assert json.loads(get(port, "/readyz"))["status"] == "ready"
+            for _ in range(2):
+                assert systemd.recv(100) == b"WATCHDOG=1"
 
 
 def test_unusable_keys_of_the_control_link_are_named_before_anything_starts(
@@ -90,4 +107,4 @@ def test_unusable_keys_of_the_control_link_are_named_before_anything_starts(
 ) -> None:
     settings = GatewaySettings.model_validate({"curve_dir": str(tmp_path / "none")})
     with pytest.raises(GatewayStartError, match=r"gateway\.curve_dir: .*no public key"):
-        run_gateway(settings, tmp_path)
+        run_gateway(settings, tmp_path, watcher=Notifier({}))

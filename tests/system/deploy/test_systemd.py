@@ -115,9 +115,9 @@ def test_programs_that_say_ready_are_waited_for(name: str) -> None:
     assert service(SYSTEMD / f"hmas-{name}.service", "NotifyAccess") == "main"
 
 
-def test_only_the_daemon_is_watched_because_only_it_says_that_it_lives() -> None:
+def test_only_programs_that_say_that_they_live_are_watched() -> None:
     watched = [unit.name for unit in UNITS if service(unit, "WatchdogSec")]
-    assert watched == ["hmas-daemon.service"]
+    assert watched == ["hmas-daemon.service", "hmas-gateway.service"]
 
 
 def test_draining_fits_into_the_time_to_stop() -> None:
