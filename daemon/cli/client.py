@@ -56,7 +56,10 @@ class AdminClient:
         self.url = url
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(
-            base_url=url + PREFIX, headers=headers, timeout=TIMEOUT_S, transport=transport
+            base_url=url.rstrip("/") + PREFIX,
+            headers=headers,
+            timeout=TIMEOUT_S,
+            transport=transport,
         )
 
     def get(self, path: str, kind: type[T], **query: str | float | None) -> T:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from pydantic import BaseModel
@@ -23,8 +24,22 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="YAML file with settings.", envvar="HMAS_CONFIG"),
 ]
+
+
+def _checked_url(url: str | None) -> str | None:
+    try:
+        parts = urlsplit(url or "")
+        is_url = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_url = False
+    if url is not None and not is_url:
+        raise typer.BadParameter(f"{url!r} is no URL; write it like http://127.0.0.1:8002")
+    return url
+
+
 UrlOption = Annotated[
-    str | None, typer.Option("--url", help="Admin API, like http://127.0.0.1:8002.")
+    str | None,
+    typer.Option("--url", callback=_checked_url, help="Admin API, like http://127.0.0.1:8002."),
 ]
 TokenOption = Annotated[
     str | None,

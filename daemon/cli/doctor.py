@@ -91,6 +91,9 @@ def _directory(name: str, path: Path) -> Finding:
     place = path
     while not place.exists():
         place = place.parent
+    if not place.is_dir():
+        fix = f"choose another {name}, or remove that file"
+        return Finding(name, Mark.FAIL, f"{place} is not a directory", fix)
     if not os.access(place, os.W_OK):
         fix = f"choose another {name}, or give this user {place}"
         return Finding(name, Mark.FAIL, f"{place} cannot be written", fix)

@@ -238,7 +238,7 @@ def decisions(
     if json:
         print_json(rows)
         return
-    out.print(tables.decisions(rows))
+    out.print(tables.decisions(rows) if rows else "no decisions yet")
 
 
 def _has(engine: wire.EngineStatus, n_run: int | None, token_budget: int | None) -> bool:
