@@ -164,6 +164,8 @@ async def _runs(
         for control in DemoControl:
             with progress.run(control.value) as on_progress:
                 result = await runner.run(control, requests, on_progress)
+            for reason, count in result.live.errors.items():
+                progress.say(f"{control.value}: {count} x {reason}")
             results.append(result.stretched(options.speed))
         return results
     finally:
