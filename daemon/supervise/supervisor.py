@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from time import monotonic
@@ -67,23 +67,27 @@ class Supervisor:
         """
         for spec in self._specs:
             self._tasks.start(self._keep_running(spec), name=f"keep {spec.name}")
-        everyone = asyncio.gather(*(event.wait() for event in self._ready.values()))
-        await self._or_failure(everyone, timeout_s)
+        await self._or_failure(self._everyone_is_ready(), timeout_s)
         late = [name for name, event in self._ready.items() if not event.is_set()]
         if late:
             raise StartError(f"{', '.join(late)}: not ready after {timeout_s:g} s")
 
     async def run_until(self, stop: asyncio.Event) -> None:
         """Watch over them. Raises :class:`StartError` when one cannot be kept running."""
-        await self._or_failure(asyncio.gather(stop.wait()))
+        await self._or_failure(stop.wait())
+
+    async def _everyone_is_ready(self) -> None:
+        for event in self._ready.values():
+            await event.wait()
 
     async def _or_failure(
-        self, awaited: asyncio.Future[Any], timeout_s: float | None = None
+        self, awaited: Coroutine[Any, Any, object], timeout_s: float | None = None
     ) -> None:
         """Wait for ``awaited``, the first failure, or the end of the time."""
-        either: set[asyncio.Future[Any]] = {awaited, self._failed}
+        task = self._tasks.start(awaited, name="wait")
+        either: set[asyncio.Future[Any]] = {task, self._failed}
         await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        awaited.cancel()
+        task.cancel()
         if self._failed.done():
             self._failed.result()
 
