@@ -58,25 +58,3 @@ def check_comparison(found: dict[str, Any]) -> None:
     assert fcfs["topologies"] == ["fcfs"]
     assert hmas["swaps"] >= 1
     assert hmas["tpot_compliance"] >= fcfs["tpot_compliance"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--trace", "nowhere.csv"], "nowhere.csv: cannot be read"),
-        (["--profile", "none"], "no profile 'none'"),
-        (["--speed", "0"], "speed must be a positive number"),
-        (["--rps", "0"], "rps must be a positive number"),
-    ],
-)
-def test_wrong_usage_starts_nothing(arguments: list[str], message: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*DEMO, *arguments],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
