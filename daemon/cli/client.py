@@ -85,7 +85,7 @@ class AdminClient:
             response = self._http.request(method, path, **how)  # type: ignore[arg-type]
         except httpx.HTTPError as error:
             raise AdminError(
-                f"cannot reach the daemon at {self.url}: {error or type(error).__name__}",
+                f"cannot reach the daemon at {self.url}: {str(error) or type(error).__name__}",
                 Exit.UNREACHABLE,
                 "start it with 'hmas daemon' or 'hmas up', or name it with --url",
             ) from error

@@ -48,7 +48,7 @@ def show(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="YAML file with settings.")],
+    file: Annotated[Path, typer.Argument(help="YAML file with settings.", readable=False)],
     *,
     json: JsonOption = False,
 ) -> None:

@@ -174,7 +174,7 @@ def upstream(settings: Settings) -> Iterator[Finding]:
         try:
             response = httpx.get(f"{target.base_url}/health", timeout=2.0, trust_env=False)
         except httpx.HTTPError as error:
-            detail = f"{target.base_url}: {error or type(error).__name__}"
+            detail = f"{target.base_url}: {str(error) or type(error).__name__}"
             yield Finding("engine API", Mark.NOTE, detail, "start it: hmas engine --help")
             continue
         mark = Mark.OK if response.is_success else Mark.FAIL

@@ -22,6 +22,8 @@ _PATHS = {
     wire.OverrideKind.CONTROLS: "/controls",
     wire.OverrideKind.BYPASS: "/bypass",
 }
+_OPTIONS = {"duration_s": "for", "engine_id": "engine"}
+"""Fields of requests whose option has another name."""
 
 
 def target_of(client: AdminClient, engine: str | None, *, all_engines: bool) -> str:
@@ -69,7 +71,9 @@ def request_of(kind: type[R], **fields: object) -> R:
         return kind.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = "--" + ".".join(map(str, first["loc"])).replace("_", "-") if first["loc"] else ""
+        field = ".".join(map(str, first["loc"]))
+        option = _OPTIONS.get(field, field.replace("_", "-"))
+        name = f"--{option}" if field else ""
         message = first["msg"].removeprefix("Value error, ")
         fail(f"{name} {message}".strip(), Exit.USAGE)
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from hmas.daemon.wire import Role
 
 OPERATOR = "operator-token-0123456789"
 VIEWER = "viewer-token-0123456789"
+NOBODY = 65534
 
 
 class PassingClock:
@@ -84,6 +86,21 @@ def free_port() -> int:
 def hmas(tmp_path: Path) -> Hmas:
     """Without a daemon."""
     return Hmas(tmp_path, free_port())
+
+
+@pytest.fixture
+def powerless() -> Iterator[Hmas]:
+    """Run by a user who is not root: root may read and write whatever the modes say."""
+    with TemporaryDirectory() as folder:
+        if os.geteuid() != 0:
+            yield Hmas(Path(folder), free_port())
+            return
+        os.chown(folder, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)
+        try:
+            yield Hmas(Path(folder), free_port())
+        finally:
+            os.setresuid(0, 0, 0)
 
 
 @pytest.fixture

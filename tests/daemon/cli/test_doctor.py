@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from hmas.daemon.admin.memory_port import MemoryPort
 from tests.daemon.cli.conftest import Hmas
@@ -75,11 +72,10 @@ def test_a_file_in_the_place_of_a_directory_is_named(hmas: Hmas) -> None:
     assert "not a directory" in row["detail"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_directory_is_named(hmas: Hmas) -> None:
-    parent = hmas.folder / "locked"
+def test_a_read_only_directory_is_named(powerless: Hmas) -> None:
+    parent = powerless.folder / "locked"
     parent.mkdir(mode=0o500)
-    [row] = findings(hmas, 1, HMAS_STATE_DIR=str(parent / "state"))["state_dir"]
+    [row] = findings(powerless, 1, HMAS_STATE_DIR=str(parent / "state"))["state_dir"]
     assert "cannot be written" in row["detail"]
     assert "choose another state_dir" in row["fix"]
 

@@ -115,7 +115,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["pin", "edf", "-e", "engine0", "-r", "x"], "--reason String should have at least 3"),
     (["pin", "edf", "-e", "engine0", "-r", "misses", "--for", "30"], "did you mean 30s or 30m?"),
     (["pin", "edf", "-e", "engine0", "-r", "misses", "--for", "0s"], "--for '0s' is no time"),
-    (["pin", "edf", "-e", "engine0", "-r", "misses", "--for", "60d"], "--duration-s"),
+    (["pin", "edf", "-e", "engine0", "-r", "misses", "--for", "60d"], "--for Input should be less"),
     (["pin", "edf", "-e", "engine0", "-r", "misses", "--hint", "x"], "--hint 'x' is not NAME="),
     (["pin", "edf", "-e", "engine0", "-r", "misses", "--hint", "x=soon"], "is not NAME=NUMBER"),
     (["pin", "edf", "-e", "engine0", "-r", "misses", "--hint", "speed=1"], "speed"),
