@@ -75,6 +75,7 @@ class ScriptedEngine:
     script: deque[Behaviour] = field(default_factory=deque)
     seen: list[Seen] = field(default_factory=list)
     is_healthy: bool = True
+    health_delay_s: float = 0.0
     aborted: int = 0
     running: int = 0
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -106,6 +107,7 @@ class ScriptedEngine:
             await runner.cleanup()
 
     async def _health(self, _: web.Request) -> web.Response:
+        await asyncio.sleep(self.health_delay_s)
         return web.Response(status=200 if self.is_healthy else 500)
 
     async def _models(self, _: web.Request) -> web.Response:

@@ -66,11 +66,21 @@ class Answer:
 
 @dataclass(slots=True)
 class _Attempts:
-    """What one request has been through: engines given up, and those that hung up once."""
+    """What one request has been through.
+
+    Attributes:
+        unreached: engines whose connection failed in this pass over the engines.
+        hung_up: engines that broke the connection once, which may be a stale idle one.
+        given_up: engines that did so twice: perhaps it is this request that breaks them.
+    """
 
     until_s: float
-    given_up: set[Engine] = field(default_factory=set)
+    unreached: set[Engine] = field(default_factory=set)
     hung_up: set[Engine] = field(default_factory=set)
+    given_up: set[Engine] = field(default_factory=set)
+
+    def tried(self) -> set[Engine]:
+        return self.unreached | self.given_up
 
 
 class Dispatcher:
@@ -103,7 +113,7 @@ class Dispatcher:
         """
         attempts = _Attempts(self._clock.now_s() + self._settings.queue_ttl_s)
         while True:
-            engine = self._pool.choose(outgoing.model, self._clock.now_s(), attempts.given_up)
+            engine = self._pool.choose(outgoing.model, self._clock.now_s(), attempts.tried())
             if isinstance(engine, Unavailable):
                 await self._wait_or_refuse(engine, outgoing, attempts)
                 continue
@@ -115,17 +125,20 @@ class Dispatcher:
         self, engine: Engine, call: Call, outgoing: Outgoing, attempts: _Attempts
     ) -> Answer | None:
         engine.take()
-        answer = None
+        answer, since_s = None, self._clock.now_s()
         try:
             call.engine = engine
             answer = await self._ask(engine, call, outgoing)
         except (ClientConnectorError, ConnectionTimeoutError):
-            engine.failed(self._clock.now_s())
-            self._give_up(engine, attempts, "unreachable")
+            engine.unreachable(since_s, self._clock.now_s())
+            attempts.unreached.add(engine)
+            self._metrics.retries.labels(engine.id, "unreachable").inc()
         except SocketTimeoutError as error:
             raise _silent(engine, self._settings.read_timeout_s) from error
         except (ClientError, OSError) as error:
-            self._hung_up(engine, outgoing, attempts, error)
+            if not outgoing.repeatable:
+                raise engine_failed(f"engine {engine.id} broke off the request") from error
+            self._hung_up(engine, attempts, since_s)
         finally:
             if answer is None:
                 engine.release()
@@ -152,7 +165,7 @@ class Dispatcher:
         except BaseException:
             upstream.close()
             raise
-        engine.succeeded()
+        engine.succeeded(self._clock.now_s())
         return Answer(engine, upstream, start, complete)
 
     def _fits_memory(self, upstream: ClientResponse) -> bool:
@@ -160,28 +173,20 @@ class Dispatcher:
         length = upstream.content_length
         return length is not None and length <= self._settings.max_buffered_bytes
 
-    def _hung_up(
-        self, engine: Engine, outgoing: Outgoing, attempts: _Attempts, error: Exception
-    ) -> None:
-        """The connection broke before the first byte: once may be a stale idle connection."""
-        if not outgoing.repeatable:
-            raise engine_failed(f"engine {engine.id} broke off the request") from error
+    def _hung_up(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
+        """The connection broke before the first byte."""
         if engine in attempts.hung_up:
-            engine.failed(self._clock.now_s())
-            self._give_up(engine, attempts, "hung_up")
-        else:
-            attempts.hung_up.add(engine)
-            self._metrics.retries.labels(engine.id, "hung_up").inc()
-
-    def _give_up(self, engine: Engine, attempts: _Attempts, reason: str) -> None:
-        attempts.given_up.add(engine)
-        self._metrics.retries.labels(engine.id, reason).inc()
+            engine.unreachable(since_s, self._clock.now_s())
+            attempts.given_up.add(engine)
+        attempts.hung_up.add(engine)
+        self._metrics.retries.labels(engine.id, "hung_up").inc()
 
     async def _wait_or_refuse(
         self, reason: Unavailable, outgoing: Outgoing, attempts: _Attempts
     ) -> None:
         now_s = self._clock.now_s()
-        if reason is Unavailable.DOWN:
+        is_alive = any(engine.is_up for engine in attempts.unreached)
+        if reason is Unavailable.DOWN and not is_alive:
             raise unavailable(
                 "no engine that serves this model is up",
                 self._drain_rate.retry_after_s(now_s),
@@ -192,6 +197,8 @@ class Dispatcher:
         if now_s >= attempts.until_s:
             ttl_s = self._settings.queue_ttl_s
             raise self._saturated(f"engines kept refusing for {ttl_s:g} s", ShedReason.TTL_EXPIRED)
+        # Those that answer others may have been too busy to accept this one connection.
+        attempts.unreached.clear()
         self._requeued += 1
         try:
             await asyncio.sleep(self._pool.next_free_s(outgoing.model, now_s))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Final
@@ -35,7 +36,7 @@ class Engine:
     Attributes:
         models: names it serves; empty: not known yet, so it is offered everything.
         model_cards: what its ``/v1/models`` said, by name.
-        is_up: false after a failed connection or health check, until one succeeds.
+        is_up: false after a failed connection or health check, until it answers anything.
         busy_until_s: it answered 503 itself and is left alone until then.
     """
 
@@ -47,6 +48,7 @@ class Engine:
         self.is_up = True
         self.busy_until_s = 0.0
         self._retry_at_s = 0.0
+        self._answered_at_s = -math.inf
         self._backoff_s = FIRST_BACKOFF_S
         self._counts = counts
         self._column = column
@@ -91,17 +93,34 @@ class Engine:
             return Unavailable.FULL
         return None
 
-    def failed(self, now_s: float) -> None:
-        """A connection or health check failed."""
-        self.is_up = False
-        self._retry_at_s = now_s + TRIAL_INTERVAL_S
+    def has_answered_since(self, since_s: float) -> bool:
+        """An answer outweighs one connection or health check that failed meanwhile."""
+        return self._answered_at_s >= since_s
 
-    def succeeded(self) -> None:
+    def unreachable(self, since_s: float, now_s: float) -> None:
+        """A connection begun at ``since_s`` failed: leave the engine alone for a moment."""
+        if not self.has_answered_since(since_s):
+            self.is_up = False
+            self._retry_at_s = now_s + TRIAL_INTERVAL_S
+
+    def suspected(self, since_s: float) -> None:
+        """A health check begun at ``since_s`` failed: others go first, but none is refused.
+
+        A slow or broken ``/health`` must never stop traffic that the engine would serve.
+        """
+        if not self.has_answered_since(since_s):
+            self.is_up = False
+
+    def succeeded(self, now_s: float) -> None:
+        """It answered a request or a health check."""
         self.is_up = True
+        self._retry_at_s = 0.0
+        self._answered_at_s = now_s
         self._backoff_s = FIRST_BACKOFF_S
 
     def refused(self, now_s: float) -> None:
         """It answered 503 itself: alive, but to be left alone for a growing moment."""
+        self._answered_at_s = now_s
         self.busy_until_s = now_s + self._backoff_s
         self._backoff_s = min(LAST_BACKOFF_S, 2 * self._backoff_s)
 

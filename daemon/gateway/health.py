@@ -79,13 +79,13 @@ class HealthChecks:
         self._after_round()
 
     async def _check(self, engine: Engine) -> None:
-        was_up = engine.is_up
+        was_up, since_s = engine.is_up, self._clock.now_s()
         if await self._answers(engine):
-            engine.succeeded()
+            engine.succeeded(self._clock.now_s())
             if not was_up or self.rounds % MODELS_EVERY_ROUNDS == 0 or not engine.models:
                 await self._ask_models(engine)
         else:
-            engine.failed(self._clock.now_s())
+            engine.suspected(since_s)
         if engine.is_up != was_up:
             _log.warning("engine %s is %s", engine.id, "up again" if engine.is_up else "down")
         self._metrics.engine_up.labels(engine.id).set(engine.is_up)

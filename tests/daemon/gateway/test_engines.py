@@ -51,12 +51,12 @@ def test_only_engines_that_serve_the_model() -> None:
 def test_a_failed_engine_is_left_alone_then_tried_once_more() -> None:
     engines = pool({}, {})
     bad, good = engines.engines
-    bad.failed(10.0)
+    bad.unreachable(10.0, 10.0)
     assert {engines.choose("m", 10.5) for _ in range(4)} == {good}
     late = 10.0 + TRIAL_INTERVAL_S
     assert {engines.choose("m", late) for _ in range(4)} == {good}, "the one known to be up"
     assert engines.choose("m", late, tried={good}) is bad
-    bad.succeeded()
+    bad.succeeded(10.4)
     assert engines.choose("m", 10.5, tried={good}) is bad
 
 
@@ -64,7 +64,7 @@ def test_reasons_most_hopeful_first() -> None:
     engines = pool({"max_in_flight": 1}, {}, {})
     full, busy, down = engines.engines
     full.take()
-    down.failed(0.0)
+    down.unreachable(0.0, 0.0)
     busy.refused(0.0)
     assert engines.choose("m", 0.01) is Unavailable.BUSY
     assert engines.choose("m", 0.01, tried={busy}) is Unavailable.FULL
@@ -80,7 +80,7 @@ def test_refusals_are_answered_by_growing_pauses() -> None:
         pauses.append(engine.busy_until_s)
     assert pauses == sorted(pauses)
     assert pauses[-1] == LAST_BACKOFF_S
-    engine.succeeded()
+    engine.succeeded(1.0)
     engine.refused(0.0)
     assert engine.busy_until_s == pauses[0]
 
@@ -103,10 +103,28 @@ def test_a_pool_is_down_when_all_engines_are() -> None:
     engines = pool({}, {})
     assert engines.any_up()
     for engine in engines.engines:
-        engine.failed(0.0)
+        engine.unreachable(0.0, 0.0)
     assert not engines.any_up()
 
 
 @pytest.mark.parametrize(("key", "header"), [(None, None), ("secret-1", "Bearer secret-1")])
 def test_the_engines_own_key(key: str | None, header: str | None) -> None:
     assert pool({"api_key": key}).engines[0].authorization == header
+
+
+def test_an_answer_outweighs_a_connection_or_check_that_failed_meanwhile() -> None:
+    engine = pool({}).engines[0]
+    engine.succeeded(11.0)
+    engine.unreachable(10.0, 12.0)
+    engine.suspected(10.0)
+    assert engine.is_up
+    engine.unreachable(11.5, 12.0)
+    assert not engine.is_up
+
+
+def test_a_suspected_engine_goes_last_but_is_never_refused() -> None:
+    engines = pool({}, {})
+    suspect, healthy = engines.engines
+    suspect.suspected(5.0)
+    assert {engines.choose("m", 5.0) for _ in range(4)} == {healthy}
+    assert engines.choose("m", 5.0, tried={healthy}) is suspect

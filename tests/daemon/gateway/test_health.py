@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
+
+import openai
+import pytest
 
 from hmas.bench.scripted_engine import ScriptedEngine
 from hmas.daemon.gateway.local import LocalGateway
 
 StartGateway = Callable[..., Awaitable[LocalGateway]]
+OpenAIFor = Callable[..., openai.AsyncOpenAI]
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -39,3 +44,17 @@ async def test_an_engine_goes_down_and_comes_back(
     await until(lambda: not watched.is_up)
     engine.is_healthy = True
     await until(lambda: watched.is_up)
+
+
+@pytest.mark.parametrize("broken", [{"health_delay_s": 30.0}, {"is_healthy": False}])
+async def test_a_broken_health_route_does_not_stop_traffic(
+    broken: dict[str, Any], start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine = ScriptedEngine(**broken)
+    gateway = await start(engine, health_timeout_s=0.05)
+    watched = gateway.app.pool.engines[0]
+    client = openai_for(gateway)
+    for _ in range(5):
+        await until(lambda: not watched.is_up)
+        await client.completions.create(model="tiny", prompt="x")
+    assert len(engine.seen) == 5
