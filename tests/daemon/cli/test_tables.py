@@ -69,7 +69,9 @@ def test_names_from_outside_are_no_markup() -> None:
         source="llm",
         proposals=(
             wire.ProposalOut(
-                source="llm", refusal=wire.RefusalOut(kind="not-json", detail="[/] Sure!")
+                source="llm",
+                primary=True,
+                refusal=wire.RefusalOut(kind="not-json", detail="[/] Sure!"),
             ),
         ),
     )
@@ -91,7 +93,11 @@ def test_notes_name_overrides_with_their_end() -> None:
     until_removed = held.model_copy(
         update={"kind": wire.OverrideKind.PIN, "topology": "edf", "remaining_s": None}
     )
-    health = wire.HealthOut(ready=False, problems=("the database does not answer",))
+    health = wire.HealthOut(
+        ready=False,
+        storage=wire.StorageHealth(ok=False, kind="sqlite"),
+        problems=("the database does not answer",),
+    )
     lines = [
         Console(file=io.StringIO()).render_str(line).plain
         for line in tables.notes(fleet(overrides=(held, until_removed)), health)
