@@ -122,6 +122,8 @@ class Rules:
             return f"only {summary.samples} of {self._min_samples} requests measured"
         if rate <= band:
             return f"violation rate {rate:.2f} within band"
+        if summary.arrivals < self._min_samples:
+            return f"only {summary.arrivals} requests arrived: what is left is the past"
         ttft, tpot = summary.ttft_violation_rate or 0.0, summary.tpot_violation_rate or 0.0
         if ttft <= band:
             return f"TPOT misses dominate ({tpot:.2f}), the order of the queue cannot help"

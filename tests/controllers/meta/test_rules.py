@@ -38,6 +38,10 @@ def test_without_windows_there_is_nothing_to_decide_on() -> None:
         ({"violation_rate": 0.9, "samples": 3}, "only 18 of 20 requests measured"),
         ({"violation_rate": None}, "only 600 of 20 requests measured"),
         (
+            {"violation_rate": 0.9, "arrivals": 1},
+            "only 2 requests arrived: what is left is the past",
+        ),
+        (
             {"violation_rate": 0.4, "ttft_violation_rate": 0.0, "tpot_violation_rate": 0.4},
             "TPOT misses dominate (0.40), the order of the queue cannot help",
         ),
