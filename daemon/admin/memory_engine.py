@@ -214,7 +214,7 @@ class MemoryEngine:
             tpot_violation_rate=view.tpot_violation_rate,
             goodput_rate=view.goodput_rate,
             ttft_p99_ms=view.ttft_p99_ms,
-            tpot_p99_ms=view.tpot_p99_ms,
+            tpot_p95_ms=view.tpot_p95_ms,
             hol_index=0.22,
             fairness=0.91,
             mismatch=0.06,

@@ -58,7 +58,7 @@ def long_view_point(view: VLong) -> wire.LongViewPoint:
         tpot_violation_rate=view.tpot_violation_rate,
         goodput_rate=view.goodput_rate,
         ttft_p99_ms=view.ttft_p99_ms,
-        tpot_p99_ms=view.tpot_p95_ms,
+        tpot_p95_ms=view.tpot_p95_ms,
         hol_index=view.hol_index,
         fairness=view.fairness,
         mismatch=view.mismatch_mean,

@@ -62,7 +62,7 @@ class LongViewPoint(Answer):
     tpot_violation_rate: Share | None = None
     goodput_rate: Share | None = None
     ttft_p99_ms: float | None = None
-    tpot_p99_ms: float | None = None
+    tpot_p95_ms: float | None = None
     hol_index: float | None = None
     fairness: float | None = None
     mismatch: float | None = None
