@@ -137,11 +137,7 @@ class ControlPlane:
             "runtime_dir": str(self.server.runtime_dir),
             "state_dir": str(self.directory / "state"),
             "engines": [{"engine_id": self.server.engine_id, "url": self.server.url}],
-            "gateway": {
-                "port": int(port["gateway_url"]),
-                "access_log": False,
-                "health_timeout_s": 20.0,
-            },
+            "gateway": {"port": int(port["gateway_url"]), "access_log": False},
             "admin": {"port": int(port["admin_url"]), "token": TOKEN},
             "control": {"ttl_s": LEASE_S, "meta_s": 10.0, "first_meta_s": 10.0},
             "meta": {

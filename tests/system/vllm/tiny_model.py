@@ -91,7 +91,7 @@ def random_weights(seed: int = 7) -> dict[str, np.ndarray[Any, np.dtype[np.float
     weights = {
         "model.embed_tokens.weight": matrix(VOCABULARY, HIDDEN) * np.float32(np.sqrt(HIDDEN)),
         "model.norm.weight": ones.copy(),
-        "lm_head.weight": matrix(VOCABULARY, HIDDEN) * np.float32(4.0),
+        "lm_head.weight": matrix(VOCABULARY, HIDDEN),
     }
     for layer in range(LAYERS):
         prefix = f"model.layers.{layer}"
