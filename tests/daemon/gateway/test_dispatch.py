@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,11 +19,13 @@ from hmas.daemon.gateway.errors import ApiError
 from hmas.daemon.gateway.limits import CountTable, DrainRate
 from hmas.daemon.gateway.local import LocalGateway
 from hmas.daemon.gateway.metrics import GatewayMetrics
-from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.clock import FakeClock
 
 StartGateway = Callable[..., Awaitable[LocalGateway]]
 OpenAIFor = Callable[..., openai.AsyncOpenAI]
+
+HELLO: Any = [{"role": "user", "content": "Translate to French: the cat sleeps"}]
 
 
 async def ask(client: openai.AsyncOpenAI) -> object:
@@ -146,3 +149,102 @@ async def test_one_slow_connection_is_no_outage_while_the_engine_answers_others(
             with pytest.raises(ApiError, match="no engine that serves this model is up"):
                 await dispatcher.send(call, outgoing)
         assert target.in_flight == 0
+
+
+async def test_failover_to_another_engine_before_the_first_byte(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        nobody = EngineTarget.model_validate(
+            {"engine_id": "gone", "url": f"http://127.0.0.1:{probe.getsockname()[1]}"}
+        )
+        gateway = await start(nobody, engine)
+        client = openai_for(gateway)
+        for _ in range(4):
+            await client.completions.create(model="tiny", prompt="x")
+    assert len(engine.seen) == 4
+
+
+async def test_an_engine_that_hangs_up_before_answering_is_tried_again_then_left(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.script = deque([Behaviour(hang_up_after=0)])
+    client = openai_for(await start(engine))
+    await client.completions.create(model="tiny", prompt="x")
+    assert len(engine.seen) == 2, "a stale idle connection deserves a second try"
+    engine.default = Behaviour(hang_up_after=0)
+    with pytest.raises(openai.InternalServerError) as raised:
+        await client.completions.create(model="tiny", prompt="x")
+    assert raised.value.status_code == 503
+    assert raised.value.response.headers["x-hmas-dropped-reason"] == "no-engine"
+
+
+async def test_a_request_that_may_have_taken_effect_is_not_repeated(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.default = Behaviour(hang_up_after=0)
+    client = openai_for(await start(engine))
+    with pytest.raises(openai.InternalServerError, match="broke off") as raised:
+        await client.post("/load_lora_adapter", body={"lora_name": "x"}, cast_to=object)
+    assert raised.value.status_code == 502
+    assert len(engine.seen) == 1
+
+
+async def test_an_engine_that_dies_in_the_middle_of_a_stream_ends_it_with_an_error_event(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.default = Behaviour(chunks=5, hang_up_after=2, interval_s=0.01)
+    client = openai_for(await start(engine, ScriptedEngine(models=("other",))))
+    stream = await client.chat.completions.create(model="tiny", messages=HELLO, stream=True)
+    texts: list[str] = []
+
+    async def read() -> None:
+        texts.extend([(await anext(stream)).choices[0].delta.content for _ in range(2)])
+        await anext(stream)
+
+    with pytest.raises(openai.APIError, match="engine0 broke off its answer"):
+        await read()
+    assert texts == ["w0 ", "w1 "]
+    assert len(engine.seen) == 1, "after the first byte nothing is repeated"
+
+
+async def test_an_engines_own_503_means_requeue(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.script = deque([Behaviour(status=503), Behaviour(status=503)])
+    gateway = await start(engine)
+    await openai_for(gateway).completions.create(model="tiny", prompt="x")
+    assert len(engine.seen) == 3
+
+
+async def test_an_engine_that_keeps_refusing_sheds_in_the_end(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.default = Behaviour(status=503)
+    client = openai_for(await start(engine, queue_ttl_s=0.2))
+    with pytest.raises(openai.RateLimitError) as raised:
+        await client.completions.create(model="tiny", prompt="x")
+    assert raised.value.response.headers["x-hmas-dropped-reason"] == "ttl-expired"
+
+
+async def test_other_errors_of_the_engine_pass_as_they_are(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    body = b'{"error":{"message":"too long","type":"t","param":"messages","code":400}}'
+    engine.script = deque([Behaviour(status=400, body=body), Behaviour(status=500)])
+    client = openai_for(await start(engine))
+    with pytest.raises(openai.BadRequestError, match="too long"):
+        await client.chat.completions.create(model="tiny", messages=HELLO)
+    with pytest.raises(openai.InternalServerError):
+        await client.chat.completions.create(model="tiny", messages=HELLO)
+
+
+async def test_a_silent_engine_is_given_up(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.default = Behaviour(hold=asyncio.Event())
+    client = openai_for(await start(engine, read_timeout_s=0.1))
+    with pytest.raises(openai.InternalServerError, match=r"sent nothing for 0\.1 s") as raised:
+        await client.completions.create(model="tiny", prompt="x")
+    assert raised.value.status_code == 504
