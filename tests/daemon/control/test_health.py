@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from hmas.daemon.links import SequenceWatch
 from hmas.engine.clock import FakeClock
@@ -17,16 +16,6 @@ async def running() -> AsyncIterator[Running]:
     running = Running(FakeClock(1000.0))
     yield running
     await running.close()
-
-
-def samples(running: Running) -> dict[str, float]:
-    """Every sample by its name and labels."""
-    families = text_string_to_metric_families(running.health.metrics().decode())
-    return {
-        f"{sample.name}{sorted(sample.labels.items())}": sample.value
-        for family in families
-        for sample in family.samples
-    }
 
 
 async def test_all_is_well(running: Running) -> None:
@@ -78,24 +67,3 @@ async def test_a_failing_loop_is_told(running: Running) -> None:
     running.loops[0].stats.failures = 2
     running.loops[0].stats.last_error = "ValueError: x"
     assert running.health.report().problems == ("loop cycle failed 2 times, last: ValueError: x",)
-
-
-async def test_metrics_hold_what_dashboards_need(running: Running) -> None:
-    running.executor.refusals["not_json"] = 3
-    await running.cycle()
-    found = samples(running)
-    engine = "[('engine', 'engine0')]"
-    assert found[f"hmas_engine_up{engine}"] == 1
-    assert found[f"hmas_directive_version{engine}"] == 1
-    assert found[f"hmas_bypass{engine}"] == 0
-    topology = running.link.core.topology.name
-    assert found[f"hmas_topology_info[('engine', 'engine0'), ('topology', '{topology}')]"] == 1
-    assert found["hmas_config_reload_total[('result', 'done')]"] == 1
-    assert found["hmas_meta_refusals_total[('kind', 'not_json')]"] == 3
-    assert found["hmas_loop_runs_total[('loop', 'cycle')]"] == 1
-    assert "hmas_storage_pending_records[]" in found
-
-
-async def test_what_was_not_measured_has_no_sample(running: Running) -> None:
-    await running.cycle()
-    assert not [name for name in samples(running) if name.startswith("hmas_ttft_p95")]
