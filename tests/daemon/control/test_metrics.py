@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from hmas.controllers.decisions import Owner
+from hmas.controllers.views import VShort
 from hmas.daemon.links import SequenceWatch
 from hmas.daemon.wire import BypassRequest, ControlsRequest
 from hmas.engine.clock import FakeClock
 from tests.daemon.control.running import Running
+from tests.daemon.control.support import cycle_result
 
 
 @pytest.fixture
@@ -75,3 +79,35 @@ async def test_losses_are_counted_by_source(running: Running) -> None:
     found = samples(running)
     assert found["hmas_event_batches_lost_total[('kind', 'engine'), ('source', 'engine0')]"] == 4
     assert found["hmas_events_dropped_total[('kind', 'gateway'), ('source', 'gateway0')]"] == 9
+
+
+async def test_an_empty_fleet_can_be_scraped(running: Running) -> None:
+    running.fleet.remove("engine0")
+    assert not [name for name in samples(running) if "engine0" in name]
+
+
+async def test_an_engine_that_never_answered_is_down_and_has_no_numbers(running: Running) -> None:
+    running.engine.controller = None
+    found = samples(running)
+    assert found["hmas_engine_up[('engine', 'engine0')]"] == 0
+    assert "hmas_directive_version[('engine', 'engine0')]" not in found
+    assert "hmas_bypass[('engine', 'engine0')]" not in found
+
+
+async def test_views_come_in_base_units_with_the_model(running: Running) -> None:
+    view = VShort(at_s=1.0, engine_id="engine0", waiting=7, ttft_p95_ms=250.0)
+    running.engine.last_cycle = msgspec.structs.replace(cycle_result(), v_short=view)
+    found = samples(running)
+    labels = "[('engine', 'engine0'), ('model', 'tiny')]"
+    assert found[f"hmas_queue_size{labels}"] == 7
+    assert found[f"hmas_ttft_p95_seconds{labels}"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("owner", "bypassed"), [(Owner.BYPASS, 1), (Owner.KILL_SWITCH, 1), (Owner.PIN, 0)]
+)
+async def test_bypass_of_guard_and_operator_alike(
+    running: Running, owner: Owner, bypassed: int
+) -> None:
+    running.engine.last_cycle = cycle_result(owner=owner)
+    assert samples(running)["hmas_bypass[('engine', 'engine0')]"] == bypassed

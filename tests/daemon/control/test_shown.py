@@ -12,6 +12,7 @@ from hmas.daemon import wire
 from hmas.daemon.control import shown
 from hmas.daemon.control.engines import Delivery, Switch
 from hmas.daemon.control.records import decision_record, directive_record, guard_record
+from hmas.engine.clock import FakeClock
 from hmas.engine.directive import Controls
 from hmas.storage.memory import MemoryStore
 from hmas.storage.records import (
@@ -21,7 +22,7 @@ from hmas.storage.records import (
     OverrideKind,
     OverrideRecord,
 )
-from tests.daemon.control.support import cycle_result, directive
+from tests.daemon.control.support import FakeLink, cycle_result, directive, managed
 
 
 def test_every_owner_ack_and_kind_has_its_word() -> None:
@@ -157,3 +158,55 @@ def test_an_audit_row_says_why() -> None:
         id="a", at_s=1.0, actor="ada", action="set pin", target="*", inputs={"reason": "unfair"}
     )
     assert shown.audit_out(row).sentence == "unfair"
+
+
+def test_an_engine_that_has_said_nothing() -> None:
+    engine = managed(FakeLink(FakeClock()))
+    out = shown.engine_status(engine, (), 5.0, 10.0)
+    assert (out.reachable, out.kind, out.topology, out.directive) == (False, "", None, None)
+    assert out.owner is wire.Owner.DEFAULT
+    assert out.sentence == "not asked yet"
+
+
+def test_a_lease_counts_from_the_last_confirmation() -> None:
+    engine = managed(FakeLink(FakeClock()))
+    engine.delivery = Delivery(directive(4), cycle_result())
+    engine.confirmed_at_s = 100.0
+    assert shown.engine_status(engine, (), 104.9, 10.0).lease.expires_at_s == 105.0
+    assert not shown.engine_status(engine, (), 104.9, 10.0).lease.expired
+    assert shown.engine_status(engine, (), 105.1, 10.0).lease.expired
+
+
+@pytest.mark.parametrize(
+    ("completions", "good", "rate"),
+    [(4.0, 3.0, 0.75), (4.0, 5.0, 1.0), (0.0, 0.0, None), (None, 3.0, None), (4.0, None, None)],
+)
+def test_goodput_rate(completions: float | None, good: float | None, rate: float | None) -> None:
+    view = VShort(at_s=1.0, engine_id="e", completions_per_s=completions, goodput_per_s=good)
+    assert shown.view_point(view, 10.0).goodput_rate == rate
+
+
+def test_a_verdict_of_another_version_is_an_error() -> None:
+    event = GuardEvent(at_s=5.0, engine_id="e", kind=GuardKind.NACK, topology="edf", reason="why")
+    odd = msgspec.structs.replace(guard_record(event), verdict="maybe")
+    assert shown.guard_out(odd).verdict is wire.Verdict.ERROR
+
+
+def test_the_own_override_is_named_before_the_one_for_all() -> None:
+    engine = managed(FakeLink(FakeClock()))
+    engine.last_cycle = cycle_result(owner=Owner.PIN)
+    both = tuple(
+        wire.OverrideOut(
+            id=target,
+            kind=wire.OverrideKind.PIN,
+            engine_id=target,
+            owner=owner,
+            reason="because",
+            created_at_s=1.0,
+            topology="edf",
+        )
+        for target, owner in (("*", "ada"), ("engine0", "bob"))
+    )
+    assert shown.set_by(engine, both) == "bob"
+    assert shown.set_by(engine, both[:1]) == "ada"
+    assert shown.set_by(engine, ()) == ""
