@@ -84,6 +84,7 @@ class AdminClient:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         self._http = httpx.Client(
+            trust_env=False,
             base_url=f"{url.rstrip('/')}/hmas/v1",
             headers=headers,
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 2.0)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -30,6 +32,15 @@ def admin_url(settings: Settings) -> str:
     admin = settings.admin
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(admin.host, admin.host)  # noqa: S104
     return f"http://[{host}]:{admin.port}" if ":" in host else f"http://{host}:{admin.port}"
+
+
+def is_local(url: str) -> bool:
+    """Whether a URL leads to this machine: only there this machine's own token may go."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def admin_token(settings: Settings) -> str | None:
@@ -60,6 +71,7 @@ class AdminClient:
             headers=headers,
             timeout=TIMEOUT_S,
             transport=transport,
+            trust_env=False,
         )
 
     def get(self, path: str, kind: type[T], **query: str | float | None) -> T:

@@ -14,7 +14,7 @@ import typer
 from pydantic import BaseModel
 from rich.console import Console
 
-from hmas.daemon.cli.client import AdminClient, AdminError, admin_token, admin_url
+from hmas.daemon.cli.client import AdminClient, AdminError, admin_token, admin_url, is_local
 from hmas.daemon.cli.exits import Exit, fail
 from hmas.daemon.config.layers import Loaded
 from hmas.daemon.config.problems import SettingsError
@@ -63,7 +63,9 @@ def settings_from(config: Path | None, flags: dict[str, Any] | None = None) -> L
 def admin(config: Path | None, url: str | None, token: str | None) -> Iterator[AdminClient]:
     """A client; whatever goes wrong with it ends the command in words."""
     settings = settings_from(config).settings
-    client = AdminClient(url or admin_url(settings), token or admin_token(settings))
+    if token is None and (url is None or is_local(url)):
+        token = admin_token(settings)
+    client = AdminClient(url or admin_url(settings), token)
     try:
         yield client
     except AdminError as error:

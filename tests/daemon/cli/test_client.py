@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from hmas.daemon.admin.settings import AdminSettings, AdminToken
-from hmas.daemon.cli.client import AdminClient, AdminError, admin_token, admin_url
+from hmas.daemon.cli.client import AdminClient, AdminError, admin_token, admin_url, is_local
 from hmas.daemon.cli.exits import Exit
 from hmas.daemon.settings import Settings
 from hmas.daemon.wire import FleetStatus, HealthOut, Role
@@ -102,3 +102,20 @@ def test_without_tokens_the_file_of_this_machine_is_read(tmp_path: Path) -> None
     assert admin_token(settings(tmp_path)) is None
     (tmp_path / "admin.token").write_text("from-the-file\n")
     assert admin_token(settings(tmp_path)) == "from-the-file"
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:8002", True),
+        ("http://127.9.9.9", True),
+        ("http://[::1]:8002", True),
+        ("http://localhost:8002", True),
+        ("http://127.0.0.1.example.org", False),
+        ("http://10.0.0.1:8002", False),
+        ("https://daemon.example.org", False),
+        ("nonsense", False),
+    ],
+)
+def test_this_machines_token_stays_on_this_machine(url: str, local: bool) -> None:
+    assert is_local(url) is local
