@@ -166,6 +166,12 @@ def llm_of(advisers: Advisers) -> LlmAdviser | None:
     return next((adviser for adviser in asked if isinstance(adviser, LlmAdviser)), None)
 
 
+async def close_advisers(advisers: Advisers) -> None:
+    """Give connections back."""
+    if (adviser := llm_of(advisers)) is not None:
+        await adviser.close()
+
+
 def llm_health(meta: MetaSettings, advisers: Advisers) -> LlmHealth:
     adviser = llm_of(advisers)
     if adviser is None or meta.llm is None:

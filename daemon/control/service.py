@@ -19,7 +19,13 @@ from hmas.daemon.control.engines import Fleet
 from hmas.daemon.control.executor import BYPASSING, Executor
 from hmas.daemon.control.health import Health, is_late
 from hmas.daemon.control.late_store import LateStore
-from hmas.daemon.control.llm import advisers_for, llm_health, llm_of, prompt_record
+from hmas.daemon.control.llm import (
+    advisers_for,
+    close_advisers,
+    llm_health,
+    llm_of,
+    prompt_record,
+)
 from hmas.daemon.control.loop import ControlLoop
 from hmas.daemon.control.overrides import OverrideBook
 from hmas.daemon.control.port import DaemonPort
@@ -84,7 +90,8 @@ class Daemon:
         self._executor.configure(settings.daemon.log_every_s, settings.daemon.view_every_s)
         self._discovery.reconfigure(settings.control)
         if {"meta", "control"} & set(changed):
-            self._loop.advisers = advisers
+            replaced, self._loop.advisers = self._loop.advisers, advisers
+            self._tasks.start(close_advisers(replaced), name="close the replaced LLM")
             self._note_prompt()
         for name, interval_s in intervals(settings).items():
             self._runner.change_interval(name, interval_s)
@@ -145,6 +152,7 @@ class Daemon:
             tasks=self._tasks,
             advisers=advisers_for(settings.meta, settings.control, clock),
         )
+        ending.push_async_callback(lambda: close_advisers(self._loop.advisers))
         self._note_prompt()
         self._runner = Runner(self._loops(store))
         ending.callback(self._runner.stop)
