@@ -121,7 +121,7 @@ class StateraConfig:
     """delta_frag: share of the KV cache that admission leaves free."""
     kv_target: float = 0.95
     """KV use below which a fence that holds requests back is relaxed."""
-    tpot_guard: float = 0.95
+    tpot_guard: float = 0.9
     """Share of the tightest running TPOT target that one step may take."""
 
     def __post_init__(self) -> None:
