@@ -30,6 +30,9 @@ from hmas.engine.events import ShedReason
 
 UNAVAILABLE: Final = 503
 MAX_WRITTEN_AT_ONCE: Final = 2**18
+OVERLOADED_FOR_S: Final = 30.0
+"""An engine that answered within this time and does not accept a connection, without refusing
+it either, is overloaded and not gone: requests wait for it."""
 NOT_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp must not invent when the client did not send them."""
 
@@ -129,10 +132,10 @@ class Dispatcher:
         try:
             call.engine = engine
             answer = await self._ask(engine, call, outgoing)
-        except (ClientConnectorError, ConnectionTimeoutError):
-            engine.unreachable(since_s, self._clock.now_s())
-            attempts.unreached.add(engine)
-            self._metrics.retries.labels(engine.id, "unreachable").inc()
+        except ConnectionTimeoutError:
+            self._unreached(engine, attempts, since_s - OVERLOADED_FOR_S)
+        except ClientConnectorError:
+            self._unreached(engine, attempts, since_s)
         except SocketTimeoutError as error:
             raise _silent(engine, self._settings.read_timeout_s) from error
         except (ClientError, OSError) as error:
@@ -172,6 +175,12 @@ class Dispatcher:
         """Short answers of known length are read whole: they can still be asked elsewhere."""
         length = upstream.content_length
         return length is not None and length <= self._settings.max_buffered_bytes
+
+    def _unreached(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
+        """Nothing arrived there; without an answer since ``since_s`` the engine is down."""
+        engine.unreachable(since_s, self._clock.now_s())
+        attempts.unreached.add(engine)
+        self._metrics.retries.labels(engine.id, "unreachable").inc()
 
     def _hung_up(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
         """The connection broke before the first byte."""
