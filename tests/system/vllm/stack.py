@@ -139,7 +139,12 @@ class ControlPlane:
             "engines": [{"engine_id": self.server.engine_id, "url": self.server.url}],
             "gateway": {"port": int(port["gateway_url"]), "access_log": False},
             "admin": {"port": int(port["admin_url"]), "token": TOKEN},
-            "control": {"ttl_s": LEASE_S, "meta_s": 10.0, "first_meta_s": 10.0},
+            "control": {
+                "ttl_s": LEASE_S,
+                "meta_s": 10.0,
+                "first_meta_s": 10.0,
+                "rollback": {"window_s": 5.0, "max_window_s": 5.0, "cool_down_s": 1.0},
+            },
             "meta": {
                 "primary": "llm",
                 "llm": {

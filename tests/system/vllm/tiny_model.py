@@ -79,7 +79,7 @@ def model_config() -> dict[str, Any]:
     }
 
 
-def random_weights(seed: int = 7) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
+def random_weights(seed: int = 20) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
     generator = np.random.default_rng(seed)
 
     def matrix(rows: int, columns: int) -> np.ndarray[Any, np.dtype[np.float32]]:
