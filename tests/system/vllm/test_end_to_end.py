@@ -155,15 +155,18 @@ def test_the_same_vllm_is_the_meta_controllers_llm(
         load.stop()
     assert decision["topology"] in topology_names()
     assert decision["prompt_version"]
-    directives = {decision["directive_version"]}
-    assert directives != {None}
     assert not load.wrong, load.wrong
 
 
 def _applied(plane: ControlPlane) -> dict[str, Any] | None:
+    """A switch that the LLM chose and that the engine itself names as its reason."""
     time.sleep(1)
+    active = describe(plane.server).active
     for decision in plane.hmas("decisions", "--limit", "50"):
-        if decision["source"] == "llm" and decision["applied"] and decision["directive_version"]:
+        is_switch = decision["source"] == "llm" and decision["before"] != decision["topology"]
+        if is_switch and active and active.cause == decision["id"]:
+            assert active.topology == decision["topology"]
+            assert decision["applied"]
             found: dict[str, Any] = decision
             return found
     return None
