@@ -133,10 +133,7 @@ class Dispatcher:
             call.engine = engine
             answer = await self._ask(engine, call, outgoing)
         except ConnectionTimeoutError:
-            if engine.has_answered_since(since_s - OVERLOADED_FOR_S):
-                engine.overloaded(self._clock.now_s())
-            else:
-                self._unreached(engine, attempts, since_s)
+            self._unreached(engine, attempts, since_s - OVERLOADED_FOR_S)
         except ClientConnectorError:
             self._unreached(engine, attempts, since_s)
         except SocketTimeoutError as error:
@@ -180,7 +177,7 @@ class Dispatcher:
         return length is not None and length <= self._settings.max_buffered_bytes
 
     def _unreached(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
-        """Nothing arrived there."""
+        """Nothing arrived there; without an answer since ``since_s`` the engine is down."""
         engine.unreachable(since_s, self._clock.now_s())
         attempts.unreached.add(engine)
         self._metrics.retries.labels(engine.id, "unreachable").inc()

@@ -121,10 +121,6 @@ class Engine:
     def refused(self, now_s: float) -> None:
         """It answered 503 itself: alive, but to be left alone for a growing moment."""
         self._answered_at_s = now_s
-        self.overloaded(now_s)
-
-    def overloaded(self, now_s: float) -> None:
-        """It takes no more for now; leave it alone for a growing moment."""
         self.busy_until_s = now_s + self._backoff_s
         self._backoff_s = min(LAST_BACKOFF_S, 2 * self._backoff_s)
 
