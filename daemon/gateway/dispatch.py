@@ -73,12 +73,14 @@ class _Attempts:
 
     Attributes:
         unreached: engines whose connection failed in this pass over the engines.
+        overloaded: those of them that answered lately and did not refuse the connection.
         hung_up: engines that broke the connection once, which may be a stale idle one.
         given_up: engines that did so twice: perhaps it is this request that breaks them.
     """
 
     until_s: float
     unreached: set[Engine] = field(default_factory=set)
+    overloaded: set[Engine] = field(default_factory=set)
     hung_up: set[Engine] = field(default_factory=set)
     given_up: set[Engine] = field(default_factory=set)
 
@@ -133,6 +135,8 @@ class Dispatcher:
             call.engine = engine
             answer = await self._ask(engine, call, outgoing)
         except ConnectionTimeoutError:
+            if engine.has_answered_since(since_s - OVERLOADED_FOR_S):
+                attempts.overloaded.add(engine)
             self._unreached(engine, attempts, since_s - OVERLOADED_FOR_S)
         except ClientConnectorError:
             self._unreached(engine, attempts, since_s)
@@ -194,7 +198,7 @@ class Dispatcher:
         self, reason: Unavailable, outgoing: Outgoing, attempts: _Attempts
     ) -> None:
         now_s = self._clock.now_s()
-        is_alive = any(engine.is_up for engine in attempts.unreached)
+        is_alive = bool(attempts.overloaded) or any(e.is_up for e in attempts.unreached)
         if reason is Unavailable.DOWN and not is_alive:
             raise unavailable(
                 "no engine that serves this model is up",
@@ -208,6 +212,7 @@ class Dispatcher:
             raise self._saturated(f"engines kept refusing for {ttl_s:g} s", ShedReason.TTL_EXPIRED)
         # Those that answer others may have been too busy to accept this one connection.
         attempts.unreached.clear()
+        attempts.overloaded.clear()
         self._requeued += 1
         try:
             await asyncio.sleep(self._pool.next_free_s(outgoing.model, now_s))
