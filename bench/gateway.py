@@ -35,6 +35,7 @@ CHUNKS: Final = 20
 OPEN_LOOP_PER_S: Final = 100
 CLIENTS: Final = (1, 32, 256)
 WAIT_S: Final = 20.0
+WIDTH_OF_FILES: Final = 140
 TARGET_ADDED_P50_MS: Final = 1.0
 TARGET_ADDED_P99_MS: Final = 5.0
 TARGET_PER_S: Final = 800.0
@@ -306,7 +307,7 @@ def show(console: Console, measured: Sequence[Measured], held: dict[str, float |
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--interval-ms", type=float, default=5.0, help="between two chunks")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
@@ -314,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     available = sorted(os.sched_getaffinity(0))
     cores = (available[-1], available[0]) if len(available) > 1 else None
     plan = Plan(given.rounds, given.seconds, given.interval_ms, cores)
-    console = Console(stderr=given.json)
+    console = Console(stderr=given.json, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
     before = conditions(plan)
     if not given.json:
         for name, value in before.items():

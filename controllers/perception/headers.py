@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from hmas.controllers.perception.incoming import Claims
 from hmas.engine.features import TaskType
@@ -47,14 +48,13 @@ class InvalidClaimError(ValueError):
         self.header = header
 
 
-@dataclass(frozen=True, slots=True)
-class BodyHints:
+class BodyHints(msgspec.Struct, frozen=True):
     """Fields of the request body that say something about scheduling, as they were sent."""
 
     priority: object = None
     service_tier: object = None
     session_id: object = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    metadata: Mapping[str, object] = msgspec.field(default_factory=dict)
     output_tokens: object = None
     agent_priority: object = None
 

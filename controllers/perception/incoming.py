@@ -1,14 +1,16 @@
-"""What perception is given of a request, already bounded in size."""
+"""What perception is given of a request, already bounded in size.
+
+Structs, not dataclasses: one of each is made per request, on the data path.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from hmas.engine.features import TaskType
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """A bounded reading of a prompt.
 
     Attributes:
@@ -33,8 +35,7 @@ class Prompt:
 EMPTY_PROMPT = Prompt()
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(msgspec.Struct, frozen=True):
     """What the client says of its request, in our polarity; None: not said."""
 
     task_type: TaskType | None = None
@@ -52,8 +53,7 @@ class Claims:
 NO_CLAIMS = Claims()
 
 
-@dataclass(frozen=True, slots=True)
-class TenantDefaults:
+class TenantDefaults(msgspec.Struct, frozen=True):
     """What the API key decides: identity, bounds of the claims, and what holds unsaid."""
 
     tenant: str = "default"
@@ -68,8 +68,7 @@ class TenantDefaults:
     min_slo_tpot_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(msgspec.Struct, frozen=True):
     """One request as perception sees it; ``max_output_tokens`` is the client's own cap."""
 
     request_id: str

@@ -9,8 +9,6 @@ where an alternation of the ``re`` module takes milliseconds.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from hmas.controllers.perception.cues import CUES
@@ -34,7 +32,7 @@ MOST_STRONG, MOST_WEAK = 3, 4
 """How many cues of a kind count."""
 KEY_CHARACTERS: Final = 4
 
-_WORD = re.compile(r"[a-z]+")
+_BEGINNING = re.compile(rf"([a-z]{{1,{KEY_CHARACTERS}}})[a-z]*")
 
 
 class _Cue(NamedTuple):
@@ -49,14 +47,14 @@ def _index() -> dict[str, tuple[_Cue, ...]]:
     for cues in CUES:
         for texts, is_strong in ((cues.strong, True), (cues.weak, False)):
             for text in texts:
-                word = _WORD.match(text.lstrip())
-                key = word.group()[:KEY_CHARACTERS] if word is not None else ""
+                word = _BEGINNING.match(text.lstrip())
+                key = word.group(1) if word is not None else ""
                 index.setdefault(key, []).append(_Cue(text, cues.task_type, is_strong))
     return {key: tuple(found) for key, found in index.items()}
 
 
 _INDEX: Final = _index()
-_KEYS: Final = frozenset(_INDEX)
+_KEYS: Final = frozenset(_INDEX) - {""}
 _OPENINGS: Final = tuple((cues.opening, cues.task_type) for cues in CUES if cues.opening)
 
 
@@ -73,51 +71,51 @@ def classify(prompt: Prompt) -> TaskType | None:
     return best
 
 
-def _scores(prompt: Prompt) -> Counter[TaskType]:
+def _scores(prompt: Prompt) -> dict[TaskType, int]:
     text = bounded(prompt.text).lower()
     scores = _cue_scores(text)
     for openings, task_type in _OPENINGS:
         if text.startswith(openings):
-            scores[task_type] += OPENING
+            _add(scores, task_type, OPENING)
     if prompt.system:
         for cue in _found(prompt.system[:SYSTEM_CHARACTERS].lower()):
-            scores[cue.task_type] += cue.is_strong
+            _add(scores, cue.task_type, int(cue.is_strong))
     _add_shape(scores, prompt, text)
     return scores
 
 
-def _cue_scores(text: str) -> Counter[TaskType]:
-    strong: Counter[TaskType] = Counter()
-    weak: Counter[TaskType] = Counter()
+def _add(scores: dict[TaskType, int], task_type: TaskType, points: int) -> None:
+    """Plain dicts: making a Counter costs more than everything else that is done with it."""
+    scores[task_type] = scores.get(task_type, 0) + points
+
+
+def _cue_scores(text: str) -> dict[TaskType, int]:
+    strong: dict[TaskType, int] = {}
+    weak: dict[TaskType, int] = {}
     for cue in _found(text):
-        (strong if cue.is_strong else weak)[cue.task_type] += 1
-    scores: Counter[TaskType] = Counter()
-    for task_type, count in strong.items():
-        scores[task_type] = STRONG * min(count, MOST_STRONG)
+        _add(strong if cue.is_strong else weak, cue.task_type, 1)
+    scores = {task_type: STRONG * min(count, MOST_STRONG) for task_type, count in strong.items()}
     for task_type, count in weak.items():
-        scores[task_type] += WEAK * min(count, MOST_WEAK)
+        _add(scores, task_type, WEAK * min(count, MOST_WEAK))
     return scores
 
 
-def _found(text: str) -> Iterator[_Cue]:
-    keys = {word[:KEY_CHARACTERS] for word in _WORD.findall(text)}
-    keys.add("")
-    for key in keys & _KEYS:
-        for cue in _INDEX[key]:
-            if cue.text in text:
-                yield cue
+def _found(text: str) -> list[_Cue]:
+    keys = _KEYS.intersection(_BEGINNING.findall(text))
+    return [cue for key in ("", *keys) for cue in _INDEX.get(key, ()) if cue.text in text]
 
 
-def _add_shape(scores: Counter[TaskType], prompt: Prompt, text: str) -> None:
+def _add_shape(scores: dict[TaskType, int], prompt: Prompt, text: str) -> None:
     if prompt.json_answer:
-        scores[TaskType.EXTRACTION] += STRONG
+        _add(scores, TaskType.EXTRACTION, STRONG)
     if prompt.tools:
-        scores[TaskType.INSTRUCTION_FOLLOWING] += STRONG
+        _add(scores, TaskType.INSTRUCTION_FOLLOWING, STRONG)
     if _asks_for_many_words(text):
-        scores[TaskType.LONG_FORM_GENERATION] += STRONG
+        _add(scores, TaskType.LONG_FORM_GENERATION, STRONG)
     if text.endswith("?"):
         word_problem = len(_NUMBER.findall(text)) >= NUMBERS_OF_A_WORD_PROBLEM
-        scores[TaskType.MATH_REASONING if word_problem else TaskType.QA] += STRONG - WEAK
+        task_type = TaskType.MATH_REASONING if word_problem else TaskType.QA
+        _add(scores, task_type, STRONG - WEAK)
 
 
 def bounded(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -52,6 +53,7 @@ def importance_factor(importance: float) -> float:
     return min(1.0 + ALPHA, max(1.0 - ALPHA, 1.0 + ALPHA * slope))
 
 
+@lru_cache(maxsize=4096)
 def slo_targets(task_type: TaskType, importance: float) -> SloPair:
     """Eq. 14: the base targets of the task times the factor, rounded down."""
     base = BASE_SLO.get(task_type, UNKNOWN_SLO)

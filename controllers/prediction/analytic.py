@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
 
 from hmas.controllers.prediction.base import Prediction, Predictor, Question
 from hmas.engine.directive import StepModel
@@ -34,7 +36,7 @@ class AnalyticPredictor:
         beside = self._batch.sequences * self._batch.context_tokens
         sequences = self._batch.sequences + 1
         context = beside + question.prompt_tokens
-        return replace(
+        return msgspec.structs.replace(
             self._lengths.predict(question),
             ttft_ms=self._step_model.step_ms(question.prompt_tokens, context, sequences),
             tpot_ms=self._step_model.step_ms(0, context, sequences),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from hmas.engine.events import RequestFinished
 from hmas.engine.features import TaskType
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """One request to predict, lengths in tokens.
 
     ``hinted_output_tokens`` is the client's expectation, ``max_output_tokens`` its cap.
@@ -23,8 +23,7 @@ class Question:
     max_output_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """l_pred in tokens, t^_ttft and t^_tpot in ms (paper 3.2); a latency of 0 is not known."""
 
     output_tokens: int

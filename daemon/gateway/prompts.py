@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -57,7 +56,7 @@ def _read(content: Raw, system: Raw, tools: Raw, response_format: Raw) -> Prompt
     wants_json = b"json" in memoryview(response_format)[:256].tobytes()
     if not has_tools and not wants_json and not system:
         return read
-    return replace(
+    return msgspec.structs.replace(
         read,
         system=read.system or _text(system),
         size_bytes=read.size_bytes + len(memoryview(system)) + len(memoryview(tools)),
