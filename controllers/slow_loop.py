@@ -101,6 +101,7 @@ class SlowLoop:
             bypass=watch.bypass.active,
             switching_allowed=not blocked_by,
             blocked_by=blocked_by,
+            bypass_allowed=_is_emergency(view),
         )
 
     def decide(
@@ -160,10 +161,7 @@ class SlowLoop:
         if owner in {Owner.KILL_SWITCH, Owner.BYPASS, Owner.PIN}:
             return f"{owner.value.replace('_', ' ')} holds"
         if action is Action.BYPASS:
-            rate = context.v_short.violation_rate if context.v_short else None
-            if rate is None or rate < BYPASS_LEAST_VIOLATIONS:
-                return "bypass is for emergencies"
-            return ""
+            return "" if context.bypass_allowed else "bypass is for emergencies"
         return context.blocked_by
 
     def _apply(
@@ -206,6 +204,11 @@ class SlowLoop:
     def _offered(self, chosen: Chosen) -> Chosen:
         """The baseline where the engine does not offer the topology."""
         return chosen if chosen.topology in self.available else Chosen(BASELINE, {})
+
+
+def _is_emergency(view: VShort | None) -> bool:
+    rate = view.violation_rate if view is not None else None
+    return rate is not None and rate >= BYPASS_LEAST_VIOLATIONS
 
 
 def _sentence(turn: Turn, active: str) -> str:

@@ -95,6 +95,13 @@ class MemoryStore:
         latest = self.latest_directive(engine_id)
         return 0 if latest is None else latest.version
 
+    def caused_versions(self, causes: Sequence[str]) -> dict[str, int]:
+        wanted, first = set(causes), dict[str, int]()
+        for record in self._matching(DirectiveRecord):
+            if record.cause in wanted:
+                first[record.cause] = min(record.version, first.get(record.cause, record.version))
+        return first
+
     def active_overrides(
         self, now_s: float, *, engine_id: str | None = None
     ) -> list[OverrideRecord]:

@@ -125,6 +125,15 @@ class SqlStore:
             newest = connection.scalar(select(func.max(DirectiveRow.version)).where(*where))
         return int(newest or 0)
 
+    def caused_versions(self, causes: Sequence[str]) -> dict[str, int]:
+        first = (
+            select(DirectiveRow.cause, func.min(DirectiveRow.version))
+            .where(DirectiveRow.cause.in_(causes))
+            .group_by(DirectiveRow.cause)
+        )
+        with self.database.read() as connection:
+            return {cause: int(version) for cause, version in connection.execute(first)}
+
     def active_overrides(
         self, now_s: float, *, engine_id: str | None = None
     ) -> list[OverrideRecord]:

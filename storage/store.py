@@ -136,6 +136,10 @@ class DirectiveReader(Protocol):
         """Highest version ever kept for this engine, 0 when there is none."""
         ...
 
+    def caused_versions(self, causes: Sequence[str]) -> dict[str, int]:
+        """Version of the first directive of each of these causes; those without are left out."""
+        ...
+
 
 class OverrideReader(Protocol):
     def active_overrides(

@@ -77,7 +77,7 @@ class DecisionRow(Row):
 
 class DirectiveRow(Row):
     __tablename__ = "directives"
-    __table_args__ = (Index(None, "issued_at_s"),)
+    __table_args__ = (Index(None, "issued_at_s"), Index(None, "cause"))
 
     engine_id: Mapped[str] = mapped_column(primary_key=True)
     version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

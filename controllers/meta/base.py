@@ -24,6 +24,7 @@ class MetaContext(msgspec.Struct, frozen=True, kw_only=True):
         quarantined: topologies that failed, with the time until which they are refused.
         hint_bounds: topology -> hint -> (low, high), for the available ones.
         switching_allowed: false within a guard window or a cool-down; ``blocked_by`` says which.
+        bypass_allowed: so many requests miss their targets that plain FCFS may be asked for.
     """
 
     at_s: float
@@ -40,6 +41,7 @@ class MetaContext(msgspec.Struct, frozen=True, kw_only=True):
     bypass: bool = False
     switching_allowed: bool = True
     blocked_by: str = ""
+    bypass_allowed: bool = False
 
     @property
     def candidates(self) -> list[str]:
@@ -48,13 +50,17 @@ class MetaContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True, tag="proposal"):
-    """A valid answer: the topology (possibly the active one: hold), hints, xi_bypass."""
+    """A valid answer: the topology (possibly the active one: hold), hints, xi_bypass.
+
+    ``prompt_version`` is that of the prompt an LLM answered to.
+    """
 
     controller: str
     topology: str
     hints: Hints = {}
     bypass: bool = False
     reason: str
+    prompt_version: int | None = None
 
 
 class RefusalKind(StrEnum):
@@ -80,6 +86,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, tag="refusal"):
     controller: str
     kind: RefusalKind
     detail: str
+    prompt_version: int | None = None
 
 
 Outcome = Proposal | Refusal

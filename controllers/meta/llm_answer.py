@@ -77,6 +77,8 @@ def answer_schema(context: MetaContext) -> dict[str, Any]:
     names = context.candidates or [context.active]
     choices = [_choice_schema(name, context.hint_bounds.get(name, {})) for name in names]
     schema["properties"]["choice"] = {"anyOf": choices}
+    if not context.bypass_allowed:
+        schema["properties"]["bypass"]["enum"] = [False]
     plain: dict[str, Any] = _without_titles(schema)
     return plain
 

@@ -8,6 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from hmas.controllers.config import ControlConfig
 from hmas.controllers.meta.base import MetaContext, Outcome, Proposal, Refusal, RefusalKind
 from hmas.controllers.meta.llm_answer import NAME, parse_answer, response_format
@@ -75,7 +77,8 @@ class LlmAdviser:
         self._client = CompletionClient(settings)
 
     async def propose(self, context: MetaContext) -> Outcome:
-        outcome = await self._ask(context)
+        asked = await self._ask(context)
+        outcome = msgspec.structs.replace(asked, prompt_version=self.prompt.version)
         if isinstance(outcome, Proposal):
             self.stats.answers += 1
             self.stats.last_ok_s = self._clock.now_s()

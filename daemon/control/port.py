@@ -145,7 +145,9 @@ class DaemonPort:
         rows = await self._read(
             lambda store: store.decisions(where, before=_before(query), limit=query.limit)
         )
-        return [shown.decision_out(row) for row in rows if _is_after(row.at_s, query)]
+        kept = [row for row in rows if _is_after(row.at_s, query)]
+        versions = await self._read(lambda store: store.caused_versions([row.id for row in kept]))
+        return [shown.decision_out(row, versions.get(row.id)) for row in kept]
 
     async def directives(self, query: PageQuery) -> list[wire.DirectiveOut]:
         ids = [query.engine_id] if query.engine_id else [e.engine_id for e in self._fleet]

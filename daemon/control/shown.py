@@ -196,7 +196,10 @@ def _lease(engine: ManagedEngine, now_s: float) -> wire.LeaseState:
     )
 
 
-def decision_out(record: records.DecisionRecord) -> wire.DecisionOut:
+def decision_out(
+    record: records.DecisionRecord, directive_version: int | None = None
+) -> wire.DecisionOut:
+    """``directive_version`` is that of the first directive it led to, None when it led to none."""
     outcomes: list[dict[str, Any]] = record.inputs.get("outcomes") or []
     return wire.DecisionOut(
         id=record.id,
@@ -211,7 +214,14 @@ def decision_out(record: records.DecisionRecord) -> wire.DecisionOut:
         applied=bool(record.inputs.get("applied")),
         proposals=tuple(_proposal(outcome, record) for outcome in outcomes),
         inputs=record.inputs.get("summary") or {},
+        directive_version=directive_version,
+        prompt_version=_prompt_version(outcomes),
     )
+
+
+def _prompt_version(outcomes: list[dict[str, Any]]) -> str | None:
+    versions = (outcome.get("prompt_version") for outcome in outcomes)
+    return next((str(version) for version in versions if version is not None), None)
 
 
 def _proposal(outcome: dict[str, Any], record: records.DecisionRecord) -> wire.ProposalOut:

@@ -112,7 +112,9 @@ def test_bypass_may_be_asked_for_in_an_emergency_only() -> None:
     loop, watch = make()
     loop.add(long(0.0, violation_rate=0.4))
     calm = short(10.0, violation_rate=0.1, samples=100)
-    assert not decide(loop, watch, 10.0, wish(bypass=True), view=calm).applied
+    decision = decide(loop, watch, 10.0, wish(bypass=True), view=calm)
+    assert (decision.applied, decision.action) == (False, Action.BYPASS)
+    assert "bypass is for emergencies" in decision.sentence
     storm = short(20.0, violation_rate=0.9, samples=100)
     decision = decide(loop, watch, 20.0, wish(bypass=True), view=storm)
     assert (decision.applied, decision.sentence) == (True, "bypass: because")

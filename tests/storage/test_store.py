@@ -90,6 +90,12 @@ def without_what_no_database_holds(value: Any) -> Any:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
+def test_a_cause_finds_its_first_directive(store: Store) -> None:
+    store.append([directive(version, cause=cause) for version, cause in enumerate("aabba", 1)])
+    assert store.caused_versions(["a", "b", "c"]) == {"a": 1, "b": 3}
+    assert store.caused_versions([]) == {}
+
+
 @settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -96,7 +96,9 @@ class Running:
     async def decide(self) -> None:
         """A decision that follows a refused answer."""
         assert self.engine.controller is not None
-        refusal = Refusal(controller="llm", kind=RefusalKind.NOT_JSON, detail="Sure!")
+        refusal = Refusal(
+            controller="llm", kind=RefusalKind.NOT_JSON, detail="Sure!", prompt_version=7
+        )
         await self.cycle(60)
         decision = self.engine.controller.decide(self.clock.now_s(), [refusal])
         self.executor.decided(self.engine, decision)

@@ -100,6 +100,7 @@ async def test_a_valid_answer_is_a_proposal(llm: ScriptedLlm, url: str) -> None:
     outcome = await asked.propose(CONTEXT)
     assert isinstance(outcome, Proposal)
     assert (outcome.controller, outcome.topology) == ("llm", "edf")
+    assert outcome.prompt_version == checked_prompt().version
     assert (asked.stats.answers, asked.stats.refusals, asked.stats.last_ok_s) == (1, 0, 100.0)
     await asked.close()
 

@@ -12,6 +12,7 @@ from hmas.engine.clock import FakeClock
 from hmas.storage.errors import StoreUnavailableError
 from hmas.storage.records import RequestRecord
 from tests.daemon.control.running import Running
+from tests.storage.support import directive
 
 
 @pytest.fixture
@@ -135,6 +136,17 @@ async def test_decisions_show_every_proposal_and_refusal(running: Running) -> No
     assert sources["llm"].refusal is not None
     assert sources["llm"].refusal.kind == "not_json"
     assert sources["rules"].topology is not None
+    assert decision.prompt_version == "7"
+    assert decision.directive_version is None
+
+
+async def test_a_decision_names_the_directive_it_led_to(running: Running) -> None:
+    await running.decide()
+    running.flush()
+    [made] = await running.port.decisions(PageQuery())
+    running.store.append([directive(version, cause=made.id) for version in (70, 71)])
+    [shown] = await running.port.decisions(PageQuery())
+    assert shown.directive_version == 70
 
 
 async def test_a_request_can_be_looked_up(running: Running) -> None:
