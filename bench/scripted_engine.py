@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -67,7 +67,8 @@ class ScriptedEngine:
     """Plays ``script`` request by request, then ``default``; keeps what it saw.
 
     ``aborted`` counts requests whose client left before the end of the answer, ``running``
-    those being answered; ``changed`` is notified whenever one of these moves.
+    those being answered; ``changed`` is notified whenever one of these moves. More requests
+    than ``per_connection`` on one connection find it closed, and are not seen.
     """
 
     models: tuple[str, ...] = ("tiny",)
@@ -76,9 +77,11 @@ class ScriptedEngine:
     seen: list[Seen] = field(default_factory=list)
     is_healthy: bool = True
     health_delay_s: float = 0.0
+    per_connection: int | None = None
     aborted: int = 0
     running: int = 0
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _carried: Counter[object] = field(default_factory=Counter)
 
     async def until(self, happened: Callable[[ScriptedEngine], bool]) -> None:
         """Wait until ``happened`` holds."""
@@ -116,6 +119,9 @@ class ScriptedEngine:
 
     async def _generate(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
+        if self._is_worn_out(request):
+            _hang_up(request)
+            return web.Response()
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.seen.append(Seen(request.method, request.raw_path, headers, raw))
         behaviour = self.script.popleft() if self.script else self.default
@@ -127,6 +133,12 @@ class ScriptedEngine:
             raise
         finally:
             await asyncio.shield(self._moved(running=-1))
+
+    def _is_worn_out(self, request: web.Request) -> bool:
+        assert request.transport is not None
+        peer = request.transport.get_extra_info("peername")
+        self._carried[peer] += 1
+        return self.per_connection is not None and self._carried[peer] > self.per_connection
 
     async def _moved(self, running: int) -> None:
         async with self.changed:

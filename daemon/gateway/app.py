@@ -20,7 +20,7 @@ from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
-from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher
+from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher, Sessions
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import method_not_allowed, not_found
 from hmas.daemon.gateway.health import HealthChecks
@@ -130,8 +130,8 @@ class GatewayApp:
         """Connections, health checks and the control link live inside this context."""
         link = self._link()
         tasks = Tasks()
-        async with self._session() as session:
-            self._proxy = Proxy(self._parts(session, link))
+        async with self._session() as session, self._session(force_close=True) as fresh:
+            self._proxy = Proxy(self._parts(Sessions(session, fresh), link))
             health = HealthChecks(
                 self.pool,
                 session,
@@ -178,10 +178,15 @@ class GatewayApp:
         endpoints = LinkEndpoints.of(settings, self._runtime_dir)
         return GatewayLink(endpoints, outbox, clock, settings.events_flush_s)
 
-    def _session(self) -> ClientSession:
+    def _session(self, *, force_close: bool = False) -> ClientSession:
         settings = self.settings
+        connector = (
+            TCPConnector(limit=0, force_close=True)
+            if force_close
+            else TCPConnector(limit=0, keepalive_timeout=ENGINE_KEEPALIVE_S)
+        )
         return ClientSession(
-            connector=TCPConnector(limit=0, keepalive_timeout=ENGINE_KEEPALIVE_S),
+            connector=connector,
             timeout=ClientTimeout(
                 total=None,
                 sock_connect=settings.connect_timeout_s,
@@ -193,11 +198,11 @@ class GatewayApp:
             read_bufsize=2**18,
         )
 
-    def _parts(self, session: ClientSession, link: GatewayLink | None) -> ProxyParts:
+    def _parts(self, sessions: Sessions, link: GatewayLink | None) -> ProxyParts:
         settings, clock = self.settings, self._around.clock
         dispatcher = Dispatcher(
             self.pool,
-            session,
+            sessions,
             settings=settings,
             metrics=self.metrics,
             drain_rate=self.drain_rate,

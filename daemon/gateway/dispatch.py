@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -36,6 +37,8 @@ it either, is overloaded and not gone: requests wait for it."""
 NOT_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp must not invent when the client did not send them."""
 
+_log = logging.getLogger("hmas.gateway.dispatch")
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
@@ -50,6 +53,18 @@ class Outgoing:
     model: str | None
     body_for: Callable[[Engine], bytes | None]
     repeatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """``pooled`` keeps idle connections, ``fresh`` opens a new one for every request.
+
+    An engine that is short of CPU closes idle connections late or early, many at a time: after
+    one that was closed, the next of the pool most often is, too.
+    """
+
+    pooled: ClientSession
+    fresh: ClientSession
 
 
 @dataclass(slots=True)
@@ -74,7 +89,8 @@ class _Attempts:
     Attributes:
         unreached: engines whose connection failed in this pass over the engines.
         overloaded: those of them that answered lately and did not refuse the connection.
-        hung_up: engines that broke the connection once, which may be a stale idle one.
+        hung_up: engines that broke the connection once, which may be a stale idle one: the
+            next attempt there gets a connection of its own.
         given_up: engines that did so twice: perhaps it is this request that breaks them.
     """
 
@@ -94,7 +110,7 @@ class Dispatcher:
     def __init__(
         self,
         pool: EnginePool,
-        session: ClientSession,
+        sessions: Sessions,
         *,
         settings: GatewaySettings,
         metrics: GatewayMetrics,
@@ -102,7 +118,7 @@ class Dispatcher:
         clock: Clock,
     ) -> None:
         self._pool = pool
-        self._session = session
+        self._sessions = sessions
         self._settings = settings
         self._metrics = metrics
         self._drain_rate = drain_rate
@@ -133,28 +149,32 @@ class Dispatcher:
         answer, since_s = None, self._clock.now_s()
         try:
             call.engine = engine
-            answer = await self._ask(engine, call, outgoing)
-        except ConnectionTimeoutError:
+            hung_up = engine in attempts.hung_up
+            session = self._sessions.fresh if hung_up else self._sessions.pooled
+            answer = await self._ask(session, engine, call, outgoing)
+        except ConnectionTimeoutError as error:
             if engine.has_answered_since(since_s - OVERLOADED_FOR_S):
                 attempts.overloaded.add(engine)
-            self._unreached(engine, attempts, since_s - OVERLOADED_FOR_S)
-        except ClientConnectorError:
-            self._unreached(engine, attempts, since_s)
+            self._unreached(engine, attempts, since_s - OVERLOADED_FOR_S, error)
+        except ClientConnectorError as error:
+            self._unreached(engine, attempts, since_s, error)
         except SocketTimeoutError as error:
             raise _silent(engine, self._settings.read_timeout_s) from error
         except (ClientError, OSError) as error:
             if not outgoing.repeatable:
                 raise engine_failed(f"engine {engine.id} broke off the request") from error
-            self._hung_up(engine, attempts, since_s)
+            self._hung_up(engine, attempts, since_s, error)
         finally:
             if answer is None:
                 engine.release()
         return answer
 
-    async def _ask(self, engine: Engine, call: Call, outgoing: Outgoing) -> Answer | None:
+    async def _ask(
+        self, session: ClientSession, engine: Engine, call: Call, outgoing: Outgoing
+    ) -> Answer | None:
         call.dispatched_at = perf_counter()
         headers = to_engine(outgoing.headers, call.request_id, engine.authorization)
-        upstream = await self._session.request(
+        upstream = await session.request(
             outgoing.method,
             engine.url(outgoing.path_and_query),
             data=_payload(outgoing.body_for(engine)),
@@ -180,19 +200,29 @@ class Dispatcher:
         length = upstream.content_length
         return length is not None and length <= self._settings.max_buffered_bytes
 
-    def _unreached(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
+    def _unreached(
+        self, engine: Engine, attempts: _Attempts, since_s: float, error: Exception
+    ) -> None:
         """Nothing arrived there; without an answer since ``since_s`` the engine is down."""
-        engine.unreachable(since_s, self._clock.now_s())
+        self._taken_out(engine, since_s, error)
         attempts.unreached.add(engine)
         self._metrics.retries.labels(engine.id, "unreachable").inc()
 
-    def _hung_up(self, engine: Engine, attempts: _Attempts, since_s: float) -> None:
+    def _hung_up(
+        self, engine: Engine, attempts: _Attempts, since_s: float, error: Exception
+    ) -> None:
         """The connection broke before the first byte."""
         if engine in attempts.hung_up:
-            engine.unreachable(since_s, self._clock.now_s())
+            self._taken_out(engine, since_s, error)
             attempts.given_up.add(engine)
         attempts.hung_up.add(engine)
         self._metrics.retries.labels(engine.id, "hung_up").inc()
+
+    def _taken_out(self, engine: Engine, since_s: float, error: Exception) -> None:
+        was_up = engine.is_up
+        engine.unreachable(since_s, self._clock.now_s())
+        if was_up and not engine.is_up:
+            _log.warning("engine %s is down: %s: %s", engine.id, type(error).__name__, error)
 
     async def _wait_or_refuse(
         self, reason: Unavailable, outgoing: Outgoing, attempts: _Attempts

@@ -13,7 +13,7 @@ import pytest
 
 from hmas.bench.scripted_engine import Behaviour, ScriptedEngine
 from hmas.daemon.gateway.call import Call
-from hmas.daemon.gateway.dispatch import Dispatcher, Outgoing
+from hmas.daemon.gateway.dispatch import Dispatcher, Outgoing, Sessions
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import ApiError
 from hmas.daemon.gateway.limits import CountTable, DrainRate
@@ -133,7 +133,7 @@ async def test_a_slow_connection_is_no_outage_of_an_engine_that_answered_lately(
 
         dispatcher = Dispatcher(
             EnginePool([target]),
-            SlowToAccept(session, 2, meanwhile),  # type: ignore[arg-type]
+            Sessions(SlowToAccept(session, 2, meanwhile), session),  # type: ignore[arg-type]
             settings=settings,
             metrics=GatewayMetrics(),
             drain_rate=DrainRate(30, random.Random(1)),
@@ -179,6 +179,23 @@ async def test_an_engine_that_hangs_up_before_answering_is_tried_again_then_left
         await client.completions.create(model="tiny", prompt="x")
     assert raised.value.status_code == 503
     assert raised.value.response.headers["x-hmas-dropped-reason"] == "no-engine"
+
+
+async def test_many_stale_connections_in_a_row_are_no_outage(
+    engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
+) -> None:
+    engine.per_connection = 1
+    release = asyncio.Event()
+    engine.script = deque([Behaviour(hold=release)] * 4)
+    client = openai_for(await start(engine, health_interval_s=60))
+    async with asyncio.TaskGroup() as group:
+        for _ in range(4):
+            group.create_task(ask(client))
+        await engine.until(lambda engine: engine.running == 4)
+        release.set()
+    for _ in range(2):
+        await ask(client)
+    assert len(engine.seen) == 6
 
 
 async def test_a_request_that_may_have_taken_effect_is_not_repeated(

@@ -137,7 +137,7 @@ class ControlPlane:
             "runtime_dir": str(self.server.runtime_dir),
             "state_dir": str(self.directory / "state"),
             "engines": [{"engine_id": self.server.engine_id, "url": self.server.url}],
-            "gateway": {"port": int(port["gateway_url"]), "access_log": False},
+            "gateway": {"port": int(port["gateway_url"])},
             "admin": {"port": int(port["admin_url"]), "token": TOKEN},
             "control": {
                 "ttl_s": LEASE_S,

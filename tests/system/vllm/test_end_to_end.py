@@ -76,9 +76,14 @@ def pin(plane: ControlPlane, topology: str) -> None:
     eventually(f"the engine runs {topology}", runs_it, 30)
 
 
-def acks(plane: ControlPlane) -> dict[str, Any]:
-    engine: dict[str, Any] = plane.hmas("status")["engines"][0]
-    return engine
+def acknowledged(plane: ControlPlane) -> dict[str, Any]:
+    """Status of the engine, once it has answered the directive that was sent last."""
+
+    def look() -> dict[str, Any] | None:
+        engine: dict[str, Any] = plane.hmas("status")["engines"][0]
+        return engine if engine["directive"]["ack"] == "ack" else None
+
+    return eventually("the engine acknowledges", look, 30)
 
 
 def test_real_vllm_under_load_is_steered_without_losing_or_changing_an_answer(
@@ -92,6 +97,7 @@ def test_real_vllm_under_load_is_steered_without_losing_or_changing_an_answer(
         assert not load.wrong, load.wrong
     finally:
         load.stop()
+        print(f"wrong answers: {dict(load.wrong)}")
     assert load.most_in_flight >= CLIENTS
     assert load.completed >= CLIENTS
     assert not load.wrong, load.wrong
@@ -107,10 +113,9 @@ def _switch_through_all(plane: ControlPlane, load: Load) -> None:
     for topology in topology_names():
         before = load.completed
         pin(plane, topology)
-        status = acks(plane)
+        status = acknowledged(plane)
         assert status["topology"] == topology
         assert status["owner"] == "pin"
-        assert status["directive"]["ack"] == "ack", status["directive"]
         versions.append(status["directive"]["active_version"])
         eventually("requests go on", lambda floor=before: load.completed > floor + 10, 60)
     assert versions == sorted(set(versions)), "every switch was a newer directive"
