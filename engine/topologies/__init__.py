@@ -14,10 +14,11 @@ from hmas.engine.topologies.deadline import Edf
 from hmas.engine.topologies.duration import Sjf
 from hmas.engine.topologies.fairness import Wfq
 from hmas.engine.topologies.isolation import TwoLane
+from hmas.engine.topologies.on_time import OnTime
 from hmas.engine.topologies.queued import QueuedRequest
 
 TOPOLOGIES: Final[dict[str, type[Topology]]] = {
-    topology.name: topology for topology in (Fcfs, Edf, Sjf, TwoLane, Wfq)
+    topology.name: topology for topology in (Fcfs, OnTime, Edf, Sjf, TwoLane, Wfq)
 }
 
 BASELINE: Final = Fcfs.name

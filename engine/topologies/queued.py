@@ -97,6 +97,9 @@ class LazyHeap:
             heapq.heappop(items)
         return None
 
+    def clear(self) -> None:
+        self._items = []
+
     def compact(self) -> None:
         self._items = [
             item for item in self._items if item[2].ticket == item[1] and not item[2].late
