@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.vllm.server import VllmServer, make_model, vllm_server
+from hmas.bench.vllm_server import VllmServer, vllm_server
+from tests.system.vllm.server import make_model
 
 
 @pytest.fixture(scope="session")
@@ -26,5 +27,5 @@ def vllm_with_plug_in(
 @pytest.fixture(scope="module")
 def stock_vllm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
     directory = tmp_path_factory.mktemp("stock-vllm")
-    with vllm_server(tiny_model, directory, plug_in=False) as server:
+    with vllm_server(tiny_model, directory, scheduler=None) as server:
         yield server

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.system.vllm.server import MODEL_NAME
+from hmas.bench.vllm_server import MODEL_NAME
 
 WORDS = ("scheduler", "deadline", "fair", "burst", "queue", "tenant", "prompt", "token", "lane")
 CLIENT_TIMEOUT = aiohttp.ClientTimeout(total=600)

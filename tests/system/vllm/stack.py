@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import httpx
 import zmq
 
+from hmas.bench.vllm_server import MODEL_NAME, VllmServer, free_port
 from hmas.engine.directive import Describe, EngineDescription
 from hmas.engine.link.config import LinkConfig
 from hmas.engine.link.sockets import connect_private
 from hmas.engine.wire import decode_reply, encode
-from tests.system.vllm.server import MODEL_NAME, VllmServer, free_port
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from hmas.bench.vllm_server import VllmServer, vllm_server
 from hmas.engine.topologies import topology_names
 from tests.system.vllm.load import Load, answers, prompts
-from tests.system.vllm.server import VllmServer, vllm_server
 from tests.system.vllm.stack import LEASE_S, ControlPlane, describe, eventually
 
 pytestmark = pytest.mark.vllm
@@ -38,7 +38,7 @@ def expected(
     bodies: list[dict[str, Any]], tiny_model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> list[list[int]]:
     """What stock vLLM answers."""
-    with vllm_server(tiny_model, tmp_path_factory.mktemp("stock"), plug_in=False) as stock:
+    with vllm_server(tiny_model, tmp_path_factory.mktemp("stock"), scheduler=None) as stock:
         told = answers(stock.url, bodies)
     for body, tokens in zip(bodies, told, strict=True):
         assert len(tokens) == body["max_tokens"]
