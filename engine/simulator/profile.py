@@ -26,6 +26,22 @@ class FitError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     p90: float
 
 
+class Frontend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a request costs outside the engine's steps: API server, tokenisation, streaming.
+
+    Milliseconds: from the client to the engine's queue ``request_ms`` and ``prompt_token_ms``
+    for each token of the prompt; from the end of a step to the client ``output_ms``.
+    """
+
+    request_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    prompt_token_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    output_ms: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+    def request_s(self, prompt_tokens: int) -> float:
+        """Seconds between the client and the engine's queue."""
+        return (self.request_ms + self.prompt_token_ms * prompt_tokens) / 1000
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One engine: model, hardware, step-time coefficients, start-up limits.
 
@@ -36,6 +52,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         kv_bytes_per_token: bytes of KV cache that one token takes over all layers.
         prefix_caching: whether requests with ``prefix_hashes`` share blocks by default.
         command: reproduces ``step_model``.
+        frontend: costs around the engine, seen by its clients; None: not known, not simulated.
+        async_scheduling: the next step is scheduled while one runs (vLLM's default on GPUs), so
+            who arrives meanwhile waits one step longer.
     """
 
     name: ShortText
@@ -50,6 +69,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     kv_bytes_per_token: Annotated[int, msgspec.Meta(ge=1)]
     prefix_caching: bool = False
     fit: FitError | None = None
+    frontend: Frontend | None = None
+    async_scheduling: bool = False
 
 
 def faster(profile: Profile, speed: float) -> Profile:

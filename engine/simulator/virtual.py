@@ -10,6 +10,7 @@ from hmas.engine.clock import FakeClock
 from hmas.engine.events import Event, RequestArrived
 from hmas.engine.simulator.batching import RefusedRequestError, SimulatedEngine
 from hmas.engine.simulator.sequence import SimRequest
+from hmas.engine.simulator.tally import StepPlan
 
 
 class Tick(NamedTuple):
@@ -60,23 +61,32 @@ class VirtualRun:
         self._ticks = list(ticks)
         self._due = [clock.now_s() + tick.every_s for tick in self._ticks]
         self._submitted = self._refused = self._steps = 0
+        self._in_step = False
+        self._held: list[SimRequest] = []
 
     def run(self) -> RunResult:
         """Until everything has finished, or until ``until_s``."""
         engine, clock, until_s = self._engine, self._clock, self._until_s
         while clock.now_s() < until_s:
             plan = engine.begin()
-            if plan is None:
+            self._release()
+            if plan is not None:
+                self._step(plan)
+            elif not engine.has_work:
                 if self._next is None:
                     break
                 self._advance(min(self._next.features.arrival_s, until_s))
-            else:
-                self._advance(plan.begun_s + plan.duration_s)
-                engine.end()
-                self._steps += 1
+        self._release()
         engine.flush_stats()
         unfinished = engine.running + engine.waiting
         return RunResult(self._submitted, self._refused, unfinished, self._steps, clock.now_s())
+
+    def _step(self, plan: StepPlan) -> None:
+        self._in_step = True
+        self._advance(plan.begun_s + plan.duration_s)
+        self._in_step = False
+        self._engine.end()
+        self._steps += 1
 
     def _advance(self, to_s: float) -> None:
         """Let arrivals and ticks happen up to and at ``to_s``, then stand there."""
@@ -99,6 +109,18 @@ class VirtualRun:
             return
         self._next = next(self._requests, None)
         self._on_event(RequestArrived(at_s=self._clock.now_s(), features=request.features))
+        if self._in_step and self._engine.profile.async_scheduling:
+            self._held.append(request)
+        else:
+            self._submit(request)
+
+    def _release(self) -> None:
+        """What came while a step ran misses the step that asynchronous scheduling had ready."""
+        for request in self._held:
+            self._submit(request)
+        self._held.clear()
+
+    def _submit(self, request: SimRequest) -> None:
         try:
             self._engine.add(request)
         except RefusedRequestError:

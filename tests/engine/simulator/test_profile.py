@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from hmas.engine.simulator.profile import (
+    Frontend,
     Profile,
     ProfileError,
     decode_profile,
@@ -85,3 +86,8 @@ def test_token_limit_below_sequence_limit_is_refused(profile):
 def test_not_json_is_refused():
     with pytest.raises(ProfileError, match="broken"):
         decode_profile(b"{", origin="broken")
+
+
+def test_a_frontend_costs_per_request_and_per_prompt_token():
+    frontend = Frontend(request_ms=2.0, prompt_token_ms=0.01)
+    assert frontend.request_s(100) == pytest.approx(0.003)

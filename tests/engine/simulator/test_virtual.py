@@ -121,3 +121,18 @@ def test_virtual_time_is_hundreds_of_times_faster_than_real_time():
     result, _ = replay(poisson(5000, 50))
     assert result.ended_s > 99
     assert time.perf_counter() - started_s < 100 / 20
+
+
+def test_under_async_scheduling_a_request_misses_the_step_that_is_ready():
+    """One step lasts 1 ms; the second request comes during the first one's first step."""
+    requests = [sim_request("a", 8, 8), sim_request("b", 8, 1, arrival_s=0.0004)]
+    first_token_ms = {}
+    for asynchronous in (False, True):
+        used = msgspec.structs.replace(profile(), async_scheduling=asynchronous)
+        clock, events = FakeClock(), []
+        engine = SimulatedEngine(used, clock, events.append, stock=True)
+        result = run(requests, engine, clock=clock, on_event=events.append)
+        assert (result.submitted, result.unfinished) == (2, 0)
+        [event] = [e for e in finished(events) if e.features.request_id == "b"]
+        first_token_ms[asynchronous] = round(event.at_s * 1000, 6)
+    assert first_token_ms == {False: 2.0, True: 3.0}
