@@ -22,9 +22,10 @@ from hmas.daemon.config.layers import (
 )
 from hmas.daemon.config.problems import Problem, SettingsError
 from hmas.daemon.control.settings import DaemonSettings, MetaSettings, Seconds, Section
+from hmas.daemon.gateway.pump.place import link_of
 from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.link.config import LinkConfig, LinkConfigError, runtime_dir
-from hmas.engine.link.curve import CurveError, load_keys
+from hmas.engine.link.curve import CurveError
 
 OF_OTHER_PROGRAMS = ("CONFIG", "CONSOLE_", "ENGINE_", "LINK_", "VLLM_", "TEST_")
 """Beginnings of ``HMAS_*`` variables that the engine side, the console or tests read."""
@@ -35,30 +36,26 @@ TOKEN_FILE = "admin.token"  # noqa: S105 - a file name
 
 
 class EngineSettings(EngineTarget):
-    """One of ``engines:``; what the gateway needs, and the control link of its plug-in.
+    """One of ``engines:``; what the gateway needs, and whether the daemon steers it.
 
     Attributes:
-        controlled: false: it runs without the plug-in, only the gateway uses it.
-        control: endpoint for directives; default ``ipc://<runtime_dir>/<engine_id>.control``.
-        events: endpoint of its events; default ``ipc://<runtime_dir>/<engine_id>.events``.
-        curve_dir: CURVE keys, for endpoints that start with ``tcp://``.
+        controlled: false: it runs without the plug-in, only the gateway uses it; with ``pump``
+            the daemon steers the gateway's pump in its place.
     """
 
     controlled: bool = True
-    control: str | None = None
-    events: str | None = None
-    curve_dir: Path | None = None
 
-    def link(self, directory: Path) -> LinkConfig:
-        """Where its control link listens. Raises :class:`SettingsError`."""
-        default = LinkConfig.local(self.engine_id, directory)
+    def links(self, directory: Path, workers: int) -> list[LinkConfig]:
+        """Where it takes directives: its plug-in, or its pump in each of the gateway's workers.
+
+        Raises:
+            SettingsError: an address or a key is wrong.
+        """
+        if not (self.controlled or self.pump):
+            return []
+        ends = workers if self.pump else 1
         try:
-            return LinkConfig(
-                engine_id=self.engine_id,
-                control_endpoint=self.control or default.control_endpoint,
-                events_endpoint=self.events or default.events_endpoint,
-                curve=load_keys(self.curve_dir) if self.curve_dir else None,
-            )
+            return [link_of(self, directory, end, ends) for end in range(ends)]
         except (LinkConfigError, CurveError) as error:
             raise SettingsError([Problem(f"engines: {self.engine_id}", "", str(error))]) from error
 

@@ -169,7 +169,8 @@ class Daemon:
 
     def _make_discovery(self, router: EventRouter, store: LateStore) -> Discovery:
         settings = self.settings
-        links = [e.link(settings.runtime_dir) for e in settings.engines if e.controlled]
+        workers = settings.gateway.workers
+        links = [x for e in settings.engines for x in e.links(settings.runtime_dir, workers)]
         return Discovery(
             self._fleet,
             router,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import msgspec
+from msgspec import structs
 
 from hmas.controllers.perception.chain import Perception
 from hmas.daemon.gateway.call import Call
@@ -50,12 +51,15 @@ class Accounting:
 
     def first_token(self, call: Call) -> None:
         """The first byte of a generated answer; the truth of queueing is the engine's."""
-        if self._link is not None and call.features is not None:
-            self._link.put(
-                RequestFirstToken(
-                    at_s=self._clock.now_s(), request_id=call.request_id, ttft_s=call.ttft_s
-                )
-            )
+        if call.features is None:
+            return
+        event = RequestFirstToken(
+            at_s=self._clock.now_s(), request_id=call.request_id, ttft_s=call.ttft_s
+        )
+        if self._link is not None:
+            self._link.put(event)
+        if call.engine is not None and call.engine.pump is not None:
+            call.engine.pump.publish(structs.replace(event, queue_s=call.queue_s))
 
     def finished(self, call: Call) -> None:
         """The call is over, however it ended; called exactly once per request."""
@@ -90,6 +94,8 @@ class Accounting:
         finished = _truth(call, usage, self._clock.now_s())
         if self._link is not None:
             self._link.put(finished)
+        if call.engine.pump is not None:
+            call.engine.pump.finished(call, finished, counted=usage is not None)
         if call.outcome is Outcome.COMPLETED:
             if usage is not None:
                 self._perception.observe(finished, call.prompt_bytes)

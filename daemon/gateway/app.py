@@ -30,6 +30,7 @@ from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
 from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
 from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.proxy import PREFIX, Proxy, ProxyParts
+from hmas.daemon.gateway.pump.station import PumpStation, pump_links
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.daemon.gateway.tagging import Tagger
 from hmas.daemon.tasks import Tasks
@@ -141,6 +142,7 @@ class GatewayApp:
                 after_round=lambda: self._sync_metrics(link),
             )
             await health.check_all()
+            self._install_pumps(tasks)
             tasks.start(health.run(), name="health checks")
             if link is not None:
                 tasks.start(link.run(), name="control link")
@@ -162,6 +164,14 @@ class GatewayApp:
         if request.method not in {"GET", "HEAD"}:
             return error_response(method_not_allowed(request.method, path, "GET"))
         return local()
+
+    def _install_pumps(self, tasks: Tasks) -> None:
+        if self._runtime_dir is None:
+            return
+        worker = self._worker.index
+        links = pump_links(self.settings, self._runtime_dir, worker)
+        station = PumpStation(self.settings, links, self.pool, self._around.clock, worker)
+        station.start(tasks)
 
     def _link(self) -> GatewayLink | None:
         if self._runtime_dir is None:
@@ -229,6 +239,9 @@ class GatewayApp:
         metrics, perception = self.metrics, self.perception
         for engine in self.pool.engines:
             metrics.in_flight.labels(engine.id).set(engine.own_in_flight)
+            if engine.pump is not None:
+                metrics.pump_waiting.labels(engine.id).set(engine.pump.waiting)
+                metrics.sync({metrics.pump_faults.labels(engine.id): engine.pump.faults})
         by_source = {metrics.sources.labels(name): n for name, n in perception.counts.items()}
         metrics.sync(
             by_source

@@ -32,6 +32,7 @@ class Call:
         "features",
         "first_at",
         "last_at",
+        "max_output_tokens",
         "method",
         "model",
         "outcome",
@@ -57,6 +58,7 @@ class Call:
         self.tenant = ""
         self.model = ""
         self.features: RequestFeatures | None = None
+        self.max_output_tokens: int | None = None
         self.prompt_bytes = 0
         self.tagging_s = 0.0
         self.engine: Engine | None = None

@@ -25,6 +25,8 @@ from hmas.daemon.gateway.errors import ApiError, engine_failed, saturated, unava
 from hmas.daemon.gateway.forwarding import to_engine
 from hmas.daemon.gateway.limits import DrainRate
 from hmas.daemon.gateway.metrics import GatewayMetrics
+from hmas.daemon.gateway.pump.pump import Pump
+from hmas.daemon.gateway.pump.turn import Read, Turn
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.clock import Clock
 from hmas.engine.events import ShedReason
@@ -69,17 +71,29 @@ class Sessions:
 
 @dataclass(slots=True)
 class Answer:
-    """An engine's answer with its first bytes (all of them when ``complete``); close it."""
+    """An engine's answer with its first bytes (all of them when ``complete``); close it.
+
+    ``turn`` is its place in the engine's pump, where it has one.
+    """
 
     engine: Engine
     upstream: ClientResponse
     start: bytes
     complete: bool
+    turn: Turn | None = None
+
+    @property
+    def read(self) -> Read:
+        """Reads what comes after ``start``."""
+        read = self.upstream.content.readany
+        return read if self.turn is None else self.turn.counting(read)
 
     def close(self) -> None:
         """Give the engine's slot back; an answer not read to its end is aborted there."""
         self.upstream.close()
         self.engine.release()
+        if self.turn is not None and self.engine.pump is not None:
+            self.engine.pump.end(self.turn)
 
 
 @dataclass(slots=True)
@@ -92,6 +106,8 @@ class _Attempts:
         hung_up: engines that broke the connection once, which may be a stale idle one: the
             next attempt there gets a connection of its own.
         given_up: engines that did so twice: perhaps it is this request that breaks them.
+        held: the engine in whose pump it has waited: there it goes on waiting when no other one
+            can take it.
     """
 
     until_s: float
@@ -99,6 +115,7 @@ class _Attempts:
     overloaded: set[Engine] = field(default_factory=set)
     hung_up: set[Engine] = field(default_factory=set)
     given_up: set[Engine] = field(default_factory=set)
+    held: Engine | None = None
 
     def tried(self) -> set[Engine]:
         return self.unreached | self.given_up
@@ -136,11 +153,66 @@ class Dispatcher:
         while True:
             engine = self._pool.choose(outgoing.model, self._clock.now_s(), attempts.tried())
             if isinstance(engine, Unavailable):
-                await self._wait_or_refuse(engine, outgoing, attempts)
-                continue
-            answer = await self._try(engine, call, outgoing, attempts)
+                holding = self._holding(engine, call, outgoing, attempts)
+                if holding is None:
+                    await self._wait_or_refuse(engine, outgoing, attempts)
+                    continue
+                engine = holding
+            if engine.pump is None or call.features is None:
+                answer = await self._try(engine, call, outgoing, attempts)
+            else:
+                answer = await self._try_in_turn(engine, engine.pump, call, outgoing, attempts)
             if answer is not None:
                 return answer
+
+    def _holding(
+        self, reason: Unavailable, call: Call, outgoing: Outgoing, attempts: _Attempts
+    ) -> Engine | None:
+        """Where the request can wait in a pump until its engine takes it."""
+        engine = attempts.held
+        if engine is None and reason is Unavailable.BUSY and call.features is not None:
+            engine = self._pool.patient(outgoing.model)
+        if engine is None or engine.pump is None or engine in attempts.given_up:
+            return None
+        return engine if engine.pump.holds(self._clock.now_s()) else None
+
+    async def _try_in_turn(
+        self, engine: Engine, pump: Pump, call: Call, outgoing: Outgoing, attempts: _Attempts
+    ) -> Answer | None:
+        """:meth:`_try`, once the engine's pump lets the request go."""
+        assert call.features is not None
+        call.engine = engine
+        engine.take()
+        try:
+            turn = await pump.turn(
+                call.features,
+                call.model,
+                call.max_output_tokens,
+                again=attempts.held is engine,
+            )
+        finally:
+            engine.release()
+        attempts.held = engine
+        if turn is None:
+            attempts.unreached.add(engine)
+            return None
+        answer = None
+        try:
+            answer = await self._try(engine, call, outgoing, attempts)
+        finally:
+            if answer is None:
+                self._came_back(engine, pump, turn, attempts)
+        if answer is None:
+            return None
+        pump.answered(turn, streamed=not answer.complete)
+        answer.turn = turn
+        return answer
+
+    def _came_back(self, engine: Engine, pump: Pump, turn: Turn, attempts: _Attempts) -> None:
+        if engine in attempts.unreached or engine.busy_until_s > self._clock.now_s():
+            pump.failed(turn)
+        else:
+            pump.end(turn)
 
     async def _try(
         self, engine: Engine, call: Call, outgoing: Outgoing, attempts: _Attempts

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from yarl import URL
 
 from hmas.daemon.gateway.limits import CountTable
 from hmas.daemon.gateway.settings import EngineTarget
+
+if TYPE_CHECKING:
+    from hmas.daemon.gateway.pump.pump import Pump
 
 TRIAL_INTERVAL_S: Final = 1.0
 """How long a failed engine is left alone before one more request may try it."""
@@ -38,6 +41,7 @@ class Engine:
         model_cards: what its ``/v1/models`` said, by name.
         is_up: false after a failed connection or health check, until it answers anything.
         busy_until_s: it answered 503 itself and is left alone until then.
+        pump: holds its requests back; None: they go to it at once.
     """
 
     def __init__(self, target: EngineTarget, counts: CountTable, column: int) -> None:
@@ -47,6 +51,7 @@ class Engine:
         self.model_cards: dict[str, msgspec.Raw] = {}
         self.is_up = True
         self.busy_until_s = 0.0
+        self.pump: Pump | None = None
         self._retry_at_s = 0.0
         self._answered_at_s = -math.inf
         self._backoff_s = FIRST_BACKOFF_S
@@ -186,6 +191,13 @@ class EnginePool:
             if reason in reasons:
                 return reason
         return Unavailable.DOWN
+
+    def patient(self, model: str | None) -> Engine | None:
+        """One whose pump lets requests wait while it is too busy; None: there is none."""
+        for engine in self.engines:
+            if engine.pump is not None and engine.serves(model):
+                return engine
+        return None
 
     def next_free_s(self, model: str | None, now_s: float) -> float:
         """Seconds until the first of the busy engines may be asked again."""

@@ -139,6 +139,9 @@ class GatewayMetrics:
             "perception_classifier_errors", "Failures of the learned classifier."
         )
         self.events_dropped = self._counter("gateway_events_dropped", "Events that were lost.")
+        self.pump_faults = self._counter(
+            "gateway_pump_faults", "Faults after which a pump let everything go.", "engine"
+        )
         self.internal_errors = self._counter("gateway_internal_errors", "Failures of our own.")
 
     def _make_histograms(self) -> None:
@@ -161,6 +164,9 @@ class GatewayMetrics:
     def _make_gauges(self) -> None:
         self.in_flight = self._gauge(
             "gateway_in_flight", "Requests that an engine holds.", "livesum", "engine"
+        )
+        self.pump_waiting = self._gauge(
+            "gateway_pump_waiting", "Requests that a pump holds back.", "livesum", "engine"
         )
         self.engine_up = self._gauge(
             "gateway_engine_up", "1 while the engine answers.", "livemin", "engine"

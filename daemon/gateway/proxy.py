@@ -203,11 +203,16 @@ class Proxy:
         headers["X-Hmas-Queue-Ms"] = f"{call.queue_s * 1000:.1f}"
         if call.features is not None:
             headers["X-Hmas-Task-Type"] = call.features.task_type.value
-        link = self._parts.link
-        topology = link.topology(answer.engine.id) if link is not None else None
+        topology = self._topology(answer.engine)
         if topology is not None:
             headers["X-Hmas-Topology"] = topology
         return headers
+
+    def _topology(self, engine: Engine) -> str | None:
+        if engine.pump is not None:
+            return engine.pump.shown_topology
+        link = self._parts.link
+        return link.topology(engine.id) if link is not None else None
 
     def _models(self, request: web.BaseRequest, call: Call, path: str) -> web.Response:
         if request.method not in {"GET", "HEAD"}:

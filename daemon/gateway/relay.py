@@ -7,13 +7,14 @@ import logging
 from time import perf_counter
 from typing import Final
 
-from aiohttp import ClientError, ClientResponse, StreamReader, web
+from aiohttp import ClientError, ClientResponse, web
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.dispatch import Answer
 from hmas.daemon.gateway.errors import engine_failed
+from hmas.daemon.gateway.pump.turn import Read
 from hmas.engine.events import Outcome
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -68,7 +69,7 @@ async def relay_stream(
     assert writer is not None
     silence = SilenceGuard(upstream, call, read_timeout_s)
     try:
-        await _pump(upstream.content, answer.start, writer, call)
+        await _pump(answer.read, answer.start, writer, call)
     except EngineBrokeOffError as error:
         await _broke_off(request, response, call, error)
         return response
@@ -109,11 +110,9 @@ class SilenceGuard:
             self._upstream.close()
 
 
-async def _pump(
-    content: StreamReader, chunk: bytes, writer: AbstractStreamWriter, call: Call
-) -> None:
+async def _pump(read: Read, chunk: bytes, writer: AbstractStreamWriter, call: Call) -> None:
     """The hot loop: whatever stands here is paid for every token."""
-    read, write, now = content.readany, writer.write, perf_counter
+    write, now = writer.write, perf_counter
     previous, events = b"", 0
     try:
         while True:

@@ -52,6 +52,15 @@ class EngineTarget(_Frozen):
         priority_scheduling: it runs with ``--scheduling-policy priority``, so ``priority`` may
             be sent in the body (in vLLM's polarity); otherwise the field is taken out.
         step_model: prior knowledge of its speed; None: learn from finished requests.
+        pump: it runs without the plug-in, so the gateway holds requests back itself and sends
+            them one by one in the topology's order; directives come to the gateway.
+        pump_max_running: requests that the pump sends at once while a directive holds, all
+            workers together; at most what the engine batches (vLLM's ``--max-num-seqs``).
+        pump_kv_tokens: tokens that the engine's KV cache holds (vLLM logs it when it starts);
+            None: the pump does not fence memory.
+        control: endpoint for directives; default ``ipc://<runtime_dir>/<engine_id>.control``.
+        events: endpoint of its events; default ``ipc://<runtime_dir>/<engine_id>.events``.
+        curve_dir: CURVE keys, for endpoints that start with ``tcp://``.
     """
 
     engine_id: Name = "engine0"
@@ -62,6 +71,12 @@ class EngineTarget(_Frozen):
     accepts_features: bool = True
     priority_scheduling: bool = False
     step_model: StepModelSettings | None = None
+    pump: bool = False
+    pump_max_running: Annotated[int, Field(ge=1, le=100_000)] = 256
+    pump_kv_tokens: Annotated[int, Field(ge=1024, le=2**40)] | None = None
+    control: str | None = None
+    events: str | None = None
+    curve_dir: Path | None = None
 
     @property
     def base_url(self) -> str:
@@ -159,6 +174,12 @@ class GatewaySettings(_Frozen):
             endpoint = getattr(self, name)
             if endpoint and not endpoint.startswith("ipc://") and self.curve_dir is None:
                 raise ValueError(f"{name} {endpoint}: only ipc:// works without curve_dir")
+        for engine in self.engines:
+            if engine.pump and engine.pump_max_running < self.workers:
+                raise ValueError(
+                    f"pump_max_running of {engine.engine_id} is {engine.pump_max_running}:"
+                    f" give each of the {self.workers} workers at least one"
+                )
         if not self.keys and not is_loopback(self.host):
             raise ValueError(
                 f"host {self.host!r} is reachable from other machines, but no keys are"

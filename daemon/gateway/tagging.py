@@ -37,6 +37,7 @@ class Tagger:
         except InvalidClaimError as error:
             raise invalid_field(str(error), error.header, "invalid_header") from error
         prompt = body.prompt()
+        call.max_output_tokens = body.max_output_tokens
         features = self._perception.tag(
             Incoming(
                 request_id=call.request_id,
@@ -44,7 +45,7 @@ class Tagger:
                 defaults=client.defaults,
                 claims=claims,
                 prompt=prompt,
-                max_output_tokens=body.max_output_tokens,
+                max_output_tokens=call.max_output_tokens,
             )
         )
         call.features = features

@@ -22,8 +22,10 @@ from typing import Final
 
 from hmas.daemon.gateway.app import ALONE, GatewayApp, Worker, count_columns
 from hmas.daemon.gateway.link import LinkEndpoints
+from hmas.daemon.gateway.pump.station import pump_links
 from hmas.daemon.gateway.server import GatewayStartError, Watcher, listen, run_worker
 from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.engine.link.config import LinkConfigError
 from hmas.engine.link.curve import CurveError
 
 METRICS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
@@ -68,6 +70,10 @@ def _check_link(settings: GatewaySettings, runtime_dir: Path | None) -> None:
         LinkEndpoints.of(settings, runtime_dir)
     except CurveError as error:
         raise GatewayStartError(f"gateway.curve_dir: {error}") from error
+    try:
+        pump_links(settings, runtime_dir, 0)
+    except (LinkConfigError, CurveError) as error:
+        raise GatewayStartError(f"engines: pump: {error}") from error
 
 
 class _Releasing:

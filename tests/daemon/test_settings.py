@@ -108,8 +108,17 @@ def test_engines_are_listed_once_for_gateway_and_daemon(tmp_path: Path) -> None:
         ("a", "http://gpu1:8000", 5000),
         ("b", "http://gpu2:8000", 7),
     ]
-    link = chosen.engines[1].link(chosen.runtime_dir)
+    [link] = chosen.engines[1].links(chosen.runtime_dir, workers=4)
     assert link.control_endpoint == "ipc:///run/user/7/hmas/b.control"
+
+
+def test_a_pump_takes_directives_in_every_worker() -> None:
+    pumped = EngineSettings(engine_id="a", controlled=False, pump=True)
+    directory = Path("/run/hmas")
+    assert [link.engine_id for link in pumped.links(directory, workers=1)] == ["a"]
+    assert [link.engine_id for link in pumped.links(directory, workers=2)] == ["a-w0", "a-w1"]
+    assert EngineSettings(controlled=False).links(directory, workers=2) == []
+    assert pumped.target().pump
 
 
 def test_a_gateway_may_have_targets_of_its_own(tmp_path: Path) -> None:
@@ -124,7 +133,7 @@ def test_a_gateway_may_have_targets_of_its_own(tmp_path: Path) -> None:
 def test_a_link_over_tcp_needs_keys() -> None:
     engine = EngineSettings(control="tcp://gpu1:7000", events="tcp://gpu1:7001")
     with pytest.raises(SettingsError, match="CURVE keys"):
-        engine.link(Path("/run/hmas"))
+        engine.links(Path("/run/hmas"), workers=1)
 
 
 def test_secrets_are_shown_nowhere(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The gateway's pump: the execution core before dispatch, for engines without the plug-in."""
