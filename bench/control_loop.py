@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set as AbstractSet
+
+import msgspec
 
 from hmas.bench.report import ControlCounts, Switch
 from hmas.controllers.config import ControlConfig
 from hmas.controllers.decisions import CycleResult, GuardKind
 from hmas.controllers.engine_controller import EngineController
 from hmas.engine.core import ExecutionCore
-from hmas.engine.directive import Directive
+from hmas.engine.directive import Directive, EngineDescription
 from hmas.engine.events import Event
 
 
@@ -17,12 +20,17 @@ class ControlLoop:
     """Drives one simulated engine as the daemon drives a real one, without any I/O.
 
     One :meth:`tick` is a turn of the fast loop, and of the slow loop (meta-controller
-    ``rules``) when it is due.
+    ``rules``) when it is due. ``withheld`` names topologies that it may not choose.
     """
 
-    def __init__(self, core: ExecutionCore, config: ControlConfig) -> None:
+    def __init__(
+        self,
+        core: ExecutionCore,
+        config: ControlConfig,
+        withheld: AbstractSet[str] = frozenset(),
+    ) -> None:
         self._core = core
-        self._controller = EngineController(core.describe(), config)
+        self._controller = EngineController(_described(core, withheld), config)
         self._directives = self._nacks = 0
         self._guards: Counter[GuardKind] = Counter()
         self._switches: list[Switch] = []
@@ -75,3 +83,9 @@ class ControlLoop:
                     reason=result.sentence,
                 )
             )
+
+
+def _described(core: ExecutionCore, withheld: AbstractSet[str]) -> EngineDescription:
+    description = core.describe()
+    offered = [name for name in description.topologies if name not in withheld]
+    return msgspec.structs.replace(description, topologies=offered)

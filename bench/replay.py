@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hmas.bench.control import STOCK, ControlKind, ControlSpec
 from hmas.bench.control_loop import ControlLoop
 from hmas.bench.metrics import RequestResult, from_event, summarize, unfinished, windows
 from hmas.bench.prompts import TRACE_BLOCK_TOKENS
 from hmas.bench.report import ControlCounts, ReplayReport, Switch
-from hmas.bench.told import RequestTeller
+from hmas.bench.told import RequestTeller, StatisticsTeller
 from hmas.bench.workload import Workload, WorkloadOptions, build_workload
 from hmas.controllers.config import ControlConfig
 from hmas.engine.clock import FakeClock
 from hmas.engine.core import ExecutionCore
 from hmas.engine.directive import Controls, Directive
 from hmas.engine.events import Event, RequestFinished
+from hmas.engine.features import RequestFeatures
 from hmas.engine.simulator.batching import SimulatedEngine, identity_of
 from hmas.engine.simulator.profile import Profile, load_profile
 from hmas.engine.simulator.virtual import RunResult, Tick, VirtualRun
@@ -33,14 +34,18 @@ OnProgress = Callable[["ReplayProgress"], None]
 class ReplayConfig:
     """One replay: what, on which engine, under which control.
 
-    ``series`` adds figures per window of that many seconds to the report.
+    ``series`` adds figures per window of that many seconds to the report. ``withheld`` names
+    topologies that the control loop may not use. With ``tagged`` false the scheduler sees no
+    annotation at all, only statistics of what finished before.
     """
 
     workload: WorkloadOptions = field(default_factory=WorkloadOptions)
-    profile: str = "a100-qwen3-8b"
+    profile: str | Profile = "a100-qwen3-8b"
     control: ControlSpec = STOCK
     control_config: ControlConfig = field(default_factory=ControlConfig)
     series_s: float | None = None
+    withheld: frozenset[str] = frozenset()
+    tagged: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,12 @@ class _Replay:
         self._workload = workload
         self._config = config
         self._on_progress = on_progress
-        self._profile = load_profile(config.profile)
+        named = config.profile
+        self._profile = load_profile(named) if isinstance(named, str) else named
         self._clock = FakeClock()
         self._results = _Results()
-        self._teller = RequestTeller(workload.requests)
+        teller = RequestTeller if config.tagged else StatisticsTeller
+        self._teller = teller(workload.requests)
         self._engine = self._make_engine(self._profile)
         self._loop = self._make_loop()
 
@@ -126,7 +133,7 @@ class _Replay:
         if core is None:
             return None
         if control.kind is ControlKind.HMAS:
-            return ControlLoop(core, self._config.control_config)
+            return ControlLoop(core, self._config.control_config, self._config.withheld)
         fix_controls(core, control)
         return None
 
@@ -153,10 +160,7 @@ class _Replay:
     def _report(self, ended: RunResult) -> ReplayReport:
         workload, config = self._workload, self._config
         duration_s = max(workload.span_s, self._results.last_s)
-        results = tuple(
-            self._results.by_id.get(request.features.request_id) or unfinished(request.features)
-            for request in workload.requests
-        )
+        results = tuple(self._result(request.features) for request in workload.requests)
         series_s = config.series_s
         return ReplayReport(
             summary=summarize(results, duration_s),
@@ -174,6 +178,13 @@ class _Replay:
             switches=self._switches(),
             series=tuple(windows(results, series_s, duration_s)) if series_s else (),
         )
+
+    def _result(self, features: RequestFeatures) -> RequestResult:
+        """Judged by the request's own targets, whatever the scheduler was told of them."""
+        result = self._results.by_id.get(features.request_id)
+        if result is None:
+            return unfinished(features)
+        return replace(result, slo_ttft_ms=features.slo_ttft_ms, slo_tpot_ms=features.slo_tpot_ms)
 
     def _counts(self) -> ControlCounts:
         return ControlCounts() if self._loop is None else self._loop.counts()

@@ -65,17 +65,23 @@ class WorkloadRequest:
 
 
 def annotate(
-    requests: Sequence[TraceRequest], known_output_tokens: Sequence[int], seed: int
+    requests: Sequence[TraceRequest],
+    known_output_tokens: Sequence[int],
+    seed: int,
+    *,
+    tasks: Sequence[TaskType] | None = None,
+    by_source: bool = False,
 ) -> list[WorkloadRequest]:
     """Requests with features; same trace and seed, same annotation.
 
     ``known_output_tokens`` is what the scheduler is told of each request's length. The task
-    type is drawn from true lengths: it is a property of the request, not a prediction.
+    type is drawn from true lengths: it is a property of the request, not a prediction; a
+    workload that knows its ``tasks`` says so. ``by_source`` makes each source a tenant.
     """
     random = np.random.default_rng([seed, 2])
-    tasks = sample_tasks(requests, random)
+    tasks = sample_tasks(requests, random) if tasks is None else tasks
     importance = random.uniform(0.5, 1.0, len(requests)).round(3)
-    tenants = random.choice(TENANTS, size=len(requests), p=tenant_shares())
+    tenants = _numbered_sources(requests) if by_source else _drawn_tenants(len(requests), random)
     return [
         WorkloadRequest(
             _features(
@@ -84,7 +90,7 @@ def annotate(
                 known_output_tokens=known,
                 task=tasks[index],
                 importance=float(importance[index]),
-                tenant=int(tenant),
+                tenant=tenant,
             ),
             request.output_tokens,
             request.block_hashes,
@@ -119,6 +125,15 @@ def _features(
         length_bucket=length_bucket(request.prompt_tokens),
         known=True,
     )
+
+
+def _numbered_sources(requests: Sequence[TraceRequest]) -> list[int]:
+    numbers = {name: at for at, name in enumerate(sorted({r.source for r in requests}))}
+    return [numbers[request.source] for request in requests]
+
+
+def _drawn_tenants(count: int, random: np.random.Generator) -> list[int]:
+    return [int(tenant) for tenant in random.choice(TENANTS, size=count, p=tenant_shares())]
 
 
 def tenant_shares() -> Floats:

@@ -10,6 +10,7 @@ from hmas.bench.replay import ReplayConfig, ReplayProgress, replay, run_replay
 from hmas.bench.slo import annotate
 from hmas.bench.traces import TraceRequest
 from hmas.bench.workload import Workload, WorkloadOptions
+from hmas.engine.simulator.profile import load_profile
 
 CONTROLS = (STOCK, HMAS, parse_control("static:edf:512"))
 
@@ -89,3 +90,23 @@ def test_series_covers_the_run() -> None:
     report = run_replay(ReplayConfig(workload=options(), series_s=5.0))
     assert len(report.series) == -(-report.summary.duration_s // 5.0)
     assert sum(window.requests for window in report.series) == 80
+
+
+def test_results_are_judged_by_the_true_targets_even_when_the_scheduler_knows_none() -> None:
+    tagged = run_replay(ReplayConfig(workload=options(), control=HMAS))
+    blind = run_replay(ReplayConfig(workload=options(), control=HMAS, tagged=False))
+    targets = [[result.slo_ttft_ms for result in run.results] for run in (tagged, blind)]
+    assert targets[0] == targets[1]
+
+
+def test_a_withheld_topology_is_never_chosen() -> None:
+    config = ReplayConfig(workload=options(rps=20.0), control=HMAS, withheld=frozenset({"sjf"}))
+    used = {switch.topology for switch in run_replay(config).switches}
+    assert used
+    assert "sjf" not in used
+
+
+def test_a_profile_may_be_given_itself() -> None:
+    named = run_replay(ReplayConfig(workload=options()))
+    given_itself = ReplayConfig(workload=options(), profile=load_profile("a100-qwen3-8b"))
+    assert run_replay(given_itself).to_json() == named.to_json()

@@ -78,3 +78,12 @@ def test_annotation_is_seeded_and_travels(pairs: list[tuple[int, int]], seed: in
     assert np.allclose(task_posterior(requests).sum(axis=1), 1.0)
     for request in first:
         assert decode_features(encode_features(request.features)) == request.features
+
+
+def test_a_workload_may_name_its_tasks_and_tenants() -> None:
+    requests = [*copies(900, 120, 3, "beta"), *copies(900, 120, 2, "alpha")]
+    tasks = [TaskType.QA, *[TaskType.DIALOGUE] * 4]
+    annotated = annotate(requests, [120] * 5, seed=1, tasks=tasks, by_source=True)
+    assert [request.features.task_type for request in annotated] == tasks
+    tenants = [request.features.tenant for request in annotated]
+    assert tenants == ["tenant-1"] * 3 + ["tenant-0"] * 2

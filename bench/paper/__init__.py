@@ -1,0 +1,1 @@
+"""``hmas bench paper``: the paper's tables and figures, its numbers beside ours."""

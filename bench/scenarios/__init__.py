@@ -1,0 +1,1 @@
+"""The paper's workloads, each a function of seed, duration and data folder."""
