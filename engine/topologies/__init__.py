@@ -8,17 +8,34 @@ from __future__ import annotations
 from typing import Final
 
 from hmas.engine.directive import Hints
-from hmas.engine.topologies.base import HintSpec, InvalidHintError, KeyedTopology, Topology
+from hmas.engine.topologies.base import HintSpec, InvalidHintError, Topology
 from hmas.engine.topologies.baseline import Fcfs
-from hmas.engine.topologies.deadline import Edf
-from hmas.engine.topologies.duration import Sjf
-from hmas.engine.topologies.fairness import Wfq
+from hmas.engine.topologies.deadline import Edf, Llf
+from hmas.engine.topologies.duration import Hrrn, Sjf, Srtf
+from hmas.engine.topologies.fairness import Cfs, Lottery, Mlfq, Priority, RoundRobin, Stride, Wfq
 from hmas.engine.topologies.isolation import TwoLane
 from hmas.engine.topologies.on_time import OnTime
 from hmas.engine.topologies.queued import QueuedRequest
 
 TOPOLOGIES: Final[dict[str, type[Topology]]] = {
-    topology.name: topology for topology in (Fcfs, OnTime, Edf, Sjf, TwoLane, Wfq)
+    topology.name: topology
+    for topology in (
+        Fcfs,
+        OnTime,
+        Edf,
+        Llf,
+        Sjf,
+        Srtf,
+        Hrrn,
+        TwoLane,
+        Wfq,
+        Stride,
+        Lottery,
+        Cfs,
+        RoundRobin,
+        Priority,
+        Mlfq,
+    )
 }
 
 BASELINE: Final = Fcfs.name
@@ -56,7 +73,6 @@ __all__ = [
     "TOPOLOGIES",
     "HintSpec",
     "InvalidHintError",
-    "KeyedTopology",
     "QueuedRequest",
     "Topology",
     "UnknownTopologyError",

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import ClassVar, NamedTuple, Protocol
 
 from hmas.engine.directive import Hints
-from hmas.engine.topologies.queued import LazyDeque, LazyHeap, QueuedRequest
+from hmas.engine.topologies.queued import Expiry, LazyDeque, LazyHeap, QueuedRequest
 
 
 class HintSpec(NamedTuple):
@@ -35,6 +35,8 @@ AGING = HintSpec(
     20, 2, 1000, "one in this many admissions goes to the oldest waiting request, whatever its key"
 )
 
+ON_TIME_FIRST = HintSpec(1, 0, 1, "1: requests already past their TTFT target go last")
+
 _tickets = itertools.count(1)
 
 
@@ -51,6 +53,7 @@ class Topology(ABC):
 
     name: ClassVar[str]
     fights: ClassVar[str]
+    preempts: ClassVar[bool] = False
     HINTS: ClassVar[Mapping[str, HintSpec]] = {"aging_every": AGING}
 
     def __init__(self, hints: Hints | None = None) -> None:
@@ -177,6 +180,9 @@ class Topology(ABC):
         for request in requests:
             self._insert(request, now_s)
 
+    def ended(self, request: QueuedRequest, output_tokens: int) -> None:  # noqa: B027
+        """Hook: a request left for good after so many output tokens."""
+
     def _served(self, request: QueuedRequest) -> None:  # noqa: B027
         """Hook: ``request`` is about to be admitted."""
 
@@ -191,8 +197,59 @@ class Topology(ABC):
         """All requests without front rank, in order."""
 
 
-class KeyedTopology(Topology):
-    """Smallest key first; the key of a request never changes while it waits."""
+class OnTimeTopology(Topology):
+    """Serves what can still meet its TTFT target, in an order of its own, before what cannot.
+
+    A request changes class once, when ``late_at_s`` has passed; late ones are served oldest
+    first, so they wait but are never lost. With the hint ``on_time_first`` 0 nobody is late.
+    """
+
+    def __init__(self, hints: Hints | None = None) -> None:
+        super().__init__(hints)
+        self._expiry = Expiry(active=bool(self.hints.get("on_time_first", 1)))
+        self._containers.append(self._expiry)
+
+    def _insert(self, request: QueuedRequest, now_s: float) -> None:
+        self._expiry.watch(request)
+        self._expire(now_s)
+        if not request.late:
+            self._push(request)
+
+    def _insert_many(self, requests: Sequence[QueuedRequest], now_s: float) -> None:
+        self._expiry.watch_all(requests)
+        self._expire(now_s)
+        self._push_all([request for request in requests if not request.late])
+
+    def _next(self, now_s: float) -> QueuedRequest | None:
+        self._expire(now_s)
+        # Where nobody is on time, the oldest of all is the oldest of the late.
+        return self._best(now_s) or self._arrivals.first()
+
+    def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
+        self._expire(now_s)
+        return chain(self._by_rank(now_s), (late for late in self._arrivals if late.late))
+
+    def _expire(self, now_s: float) -> None:
+        self._expiry.expire(now_s)
+
+    def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
+        for request in requests:
+            self._push(request)
+
+    @abstractmethod
+    def _push(self, request: QueuedRequest) -> None: ...
+
+    @abstractmethod
+    def _best(self, now_s: float) -> QueuedRequest | None:
+        """The first of those on time."""
+
+    @abstractmethod
+    def _by_rank(self, now_s: float) -> Iterator[QueuedRequest]:
+        """Those on time, in order."""
+
+
+class KeyedTopology(OnTimeTopology):
+    """Smallest key first; the key of a request never changes while it waits. O(log n)."""
 
     def __init__(self, hints: Hints | None = None) -> None:
         super().__init__(hints)
@@ -203,74 +260,14 @@ class KeyedTopology(Topology):
     def key(self, request: QueuedRequest) -> float:
         """Lower is served earlier."""
 
-    def _insert(self, request: QueuedRequest, now_s: float) -> None:
+    def _push(self, request: QueuedRequest) -> None:
         self._heap.push(request)
 
-    def _insert_many(self, requests: Sequence[QueuedRequest], now_s: float) -> None:
+    def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
         self._heap.load(requests)
 
-    def _next(self, now_s: float) -> QueuedRequest | None:
+    def _best(self, now_s: float) -> QueuedRequest | None:
         return self._heap.first()
 
-    def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
+    def _by_rank(self, now_s: float) -> Iterator[QueuedRequest]:
         return iter(self._heap)
-
-
-class OnTimeFirst:
-    """Two classes of one order: requests that can still meet their TTFT target, then the rest.
-
-    A request changes class once, when ``late_at_s`` has passed; late ones are served oldest
-    first, so they wait but are never lost. O(log n) per request.
-    """
-
-    def __init__(self, on_time: LazyHeap) -> None:
-        self._on_time = on_time
-        self._expiry = LazyHeap(lambda request: request.late_at_s)
-        self._late = LazyDeque()
-
-    def push(self, request: QueuedRequest) -> None:
-        self._on_time.push(request)
-        self._expiry.push(request)
-
-    def load(self, requests: Sequence[QueuedRequest]) -> None:
-        self._on_time.load(requests)
-        self._expiry.load(requests)
-
-    def first(self, now_s: float) -> QueuedRequest | None:
-        self._expire(now_s)
-        return self._on_time.first() or self._late.first()
-
-    def walk(self, now_s: float) -> Iterator[QueuedRequest]:
-        self._expire(now_s)
-        return chain(self._on_time, self._late)
-
-    def compact(self) -> None:
-        for container in (self._on_time, self._expiry, self._late):
-            container.compact()
-
-    def _expire(self, now_s: float) -> None:
-        """Mark those whose moment has passed; heaps skip what is marked."""
-        while (request := self._expiry.first()) is not None and request.late_at_s < now_s:
-            request.late = True
-            self._late.append(request)
-
-
-class DeadlineAwareTopology(KeyedTopology):
-    """A keyed order that serves what can still meet its SLO before what no longer can."""
-
-    def __init__(self, hints: Hints | None = None) -> None:
-        super().__init__(hints)
-        self._classes = OnTimeFirst(self._heap)
-        self._containers.append(self._classes)
-
-    def _insert(self, request: QueuedRequest, now_s: float) -> None:
-        self._classes.push(request)
-
-    def _insert_many(self, requests: Sequence[QueuedRequest], now_s: float) -> None:
-        self._classes.load(requests)
-
-    def _next(self, now_s: float) -> QueuedRequest | None:
-        return self._classes.first(now_s)
-
-    def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
-        return self._classes.walk(now_s)

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import ClassVar
 
 from hmas.engine.directive import Hints
-from hmas.engine.topologies.base import AGING, HintSpec, OnTimeFirst, Topology
+from hmas.engine.topologies.base import AGING, HintSpec, OnTimeTopology
 from hmas.engine.topologies.queued import LazyHeap, QueuedRequest
 
 _RECENT = 512
@@ -20,7 +20,7 @@ def urgency(request: QueuedRequest) -> float:
     return request.features.slack_s(0.0)
 
 
-class TwoLane(Topology):
+class TwoLane(OnTimeTopology):
     """A fast and a slow lane, split on T_tot, each ordered by urgency S_r (paper 3.5).
 
     Of each ``gate_period`` admissions the fast lane gets ``fast_share``, the slow lane the
@@ -42,8 +42,8 @@ class TwoLane(Topology):
 
     def __init__(self, hints: Hints | None = None) -> None:
         super().__init__(hints)
-        self._fast = OnTimeFirst(LazyHeap(urgency))
-        self._slow = OnTimeFirst(LazyHeap(urgency))
+        self._fast = LazyHeap(urgency)
+        self._slow = LazyHeap(urgency)
         self._containers += [self._fast, self._slow]
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self._split_s = self.hints["split_s"]
@@ -53,30 +53,29 @@ class TwoLane(Topology):
         self._gate = 0
         self._until_split = 0
 
-    def _insert(self, request: QueuedRequest, now_s: float) -> None:
+    def _push(self, request: QueuedRequest) -> None:
         service_s = request.features.service_time_s
         self._learn_split([service_s])
         (self._fast if service_s <= self._split_s else self._slow).push(request)
 
-    def _insert_many(self, requests: Sequence[QueuedRequest], now_s: float) -> None:
+    def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
         services = [request.features.service_time_s for request in requests]
         self._learn_split(services)
         pairs = list(zip(services, requests, strict=True))
         self._fast.load([request for service, request in pairs if service <= self._split_s])
         self._slow.load([request for service, request in pairs if service > self._split_s])
 
-    def _next(self, now_s: float) -> QueuedRequest | None:
+    def _best(self, now_s: float) -> QueuedRequest | None:
         first, second = self._lanes()
-        return first.first(now_s) or second.first(now_s)
+        return first.first() or second.first()
 
-    def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
-        first, second = self._lanes()
-        return chain(first.walk(now_s), second.walk(now_s))
+    def _by_rank(self, now_s: float) -> Iterator[QueuedRequest]:
+        return chain(*self._lanes())
 
     def _served(self, request: QueuedRequest) -> None:
         self._gate = (self._gate + 1) % self._gate_period
 
-    def _lanes(self) -> tuple[OnTimeFirst, OnTimeFirst]:
+    def _lanes(self) -> tuple[LazyHeap, LazyHeap]:
         if self._gate < self._fast_turns:
             return self._fast, self._slow
         return self._slow, self._fast

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from hmas.engine.directive import Hints
 from hmas.engine.topologies.base import HintSpec, Topology
-from hmas.engine.topologies.fairness import token_cost
+from hmas.engine.topologies.cost import token_cost
 from hmas.engine.topologies.queued import LazyDeque, LazyHeap, QueuedRequest
 
 PLAN_EVERY_S: Final = 0.05
@@ -116,12 +116,14 @@ class OnTime(Topology):
         self._plan = Plan((), 0.0, None)
         self._plan_again_s = float("-inf")
         self._open: dict[QueuedRequest, None] = {}
+        self._planned: set[QueuedRequest] = set()
         self._fresh = LazyHeap(lambda request: request.late_at_s)
         self._late = LazyDeque()
         self._containers += [self._fresh, self._late]
 
     def remove(self, request: QueuedRequest) -> bool:
         self._open.pop(request, None)
+        self._planned.discard(request)
         return super().remove(request)
 
     def _insert(self, request: QueuedRequest, now_s: float) -> None:
@@ -148,9 +150,9 @@ class OnTime(Topology):
         return fresh or self._first_of(self._plan.aside, now_s) or self._late.first()
 
     def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
-        kept = (r for r in reversed(self._plan.kept) if r in self._open)
+        kept = (r for r in reversed(self._plan.kept) if r in self._planned)
         by_deadline = heapq.merge(kept, self._fresh, key=lambda request: request.late_at_s)
-        aside = (r for r in reversed(self._plan.aside) if r in self._open)
+        aside = (r for r in reversed(self._plan.aside) if r in self._planned)
         return chain(by_deadline, aside, self._late)
 
     def _make_plan(self, now_s: float) -> None:
@@ -158,6 +160,7 @@ class OnTime(Topology):
             self._give_up(request)
         measured, load = self._rate.per_s, self.hints["load"]
         self._plan = Plan(list(self._open), now_s, None if measured is None else load * measured)
+        self._planned = set(self._open)
         self._fresh.clear()
         self._plan_again_s = now_s + max(PLAN_EVERY_S, PLAN_S_PER_REQUEST * len(self._open))
 
@@ -165,7 +168,7 @@ class OnTime(Topology):
         """The last of ``planned`` that still waits and can be in time."""
         while planned:
             request = planned[-1]
-            if request in self._open:
+            if request in self._planned:
                 if request.late_at_s >= now_s:
                     return request
                 self._give_up(request)
@@ -180,5 +183,6 @@ class OnTime(Topology):
     def _give_up(self, request: QueuedRequest) -> None:
         """It cannot be in time any more; heaps skip what is late."""
         del self._open[request]
+        self._planned.discard(request)
         request.late = True
         self._late.append(request)

@@ -16,10 +16,11 @@ class QueuedRequest:
     ``payload`` is the host's own object (a vLLM request, a simulated one, a gateway's future).
     ``late_at_s`` is the moment after which the TTFT target cannot be met any more.
     ``ticket`` orders by insertion and is 0 while the request is in no topology; ``late`` is set
-    by the topology once ``late_at_s`` has passed.
+    by the topology once ``late_at_s`` has passed. ``produced`` output tokens came out before the
+    core itself preempted it, ``preempted`` times so far.
     """
 
-    __slots__ = ("features", "late", "late_at_s", "payload", "ticket")
+    __slots__ = ("features", "late", "late_at_s", "payload", "preempted", "produced", "ticket")
 
     def __init__(
         self, features: RequestFeatures, payload: Any = None, late_at_s: float | None = None
@@ -29,6 +30,8 @@ class QueuedRequest:
         self.late_at_s = features.first_token_deadline_s if late_at_s is None else late_at_s
         self.ticket = 0
         self.late = False
+        self.produced = 0
+        self.preempted = 0
 
     def __repr__(self) -> str:
         return f"QueuedRequest({self.features.request_id!r}, ticket={self.ticket})"
@@ -118,3 +121,35 @@ class LazyHeap:
                     heapq.heappush(frontier, (items[child][:2], child))
             if request.ticket == ticket and not request.late:
                 yield request
+
+
+class Expiry:
+    """Tells which requests can no longer meet their TTFT target. O(log n) per request, once.
+
+    What is marked ``late`` drops out of every :class:`LazyHeap`. Not ``active``: nobody is late.
+    """
+
+    __slots__ = ("_active", "_heap")
+
+    def __init__(self, *, active: bool = True) -> None:
+        self._active = active
+        self._heap = LazyHeap(lambda request: request.late_at_s)
+
+    def watch(self, request: QueuedRequest) -> None:
+        if self._active:
+            self._heap.push(request)
+
+    def watch_all(self, requests: Iterable[QueuedRequest]) -> None:
+        if self._active:
+            self._heap.load(requests)
+
+    def expire(self, now_s: float) -> list[QueuedRequest]:
+        """Mark and return those whose moment has passed since the last call."""
+        marked: list[QueuedRequest] = []
+        while (request := self._heap.first()) is not None and request.late_at_s < now_s:
+            request.late = True
+            marked.append(request)
+        return marked
+
+    def compact(self) -> None:
+        self._heap.compact()

@@ -41,3 +41,10 @@ def test_the_first_token_hint_ignores_the_decode_allowance() -> None:
         topology.add(queued("long", **long), 0.0)
         topology.add(queued("short", **short), 0.0)
         assert names(topology.ordered(0.0)) == expected
+
+
+def test_least_laxity_counts_the_service_still_to_come() -> None:
+    topology = make_topology("llf")
+    topology.add(queued("short", slo_ttft_ms=2000, predicted_ttft_ms=10), 0.0)
+    topology.add(queued("long", slo_ttft_ms=2500, predicted_ttft_ms=1500), 0.0)
+    assert names(topology.ordered(0.0)) == ["long", "short"]
