@@ -17,7 +17,7 @@ from hmas.bench.scenarios.statistics import statistics
 from hmas.bench.scenarios.tenants import tenants
 from hmas.bench.traces import TraceRequest
 
-DATA = Path(__file__).parents[3].parent / "shared" / "data"
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the data folder is not at hand")
 
 
