@@ -31,6 +31,7 @@ from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.clock import Clock
 from hmas.engine.events import ShedReason
 
+EVENT_STREAM: Final = "text/event-stream"
 UNAVAILABLE: Final = 503
 MAX_WRITTEN_AT_ONCE: Final = 2**18
 OVERLOADED_FOR_S: Final = 30.0
@@ -204,7 +205,7 @@ class Dispatcher:
                 self._came_back(engine, pump, turn, attempts)
         if answer is None:
             return None
-        pump.answered(turn, streamed=not answer.complete)
+        pump.answered(turn, streamed=answer.upstream.content_type == EVENT_STREAM)
         answer.turn = turn
         return answer
 

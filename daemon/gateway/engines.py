@@ -195,7 +195,8 @@ class EnginePool:
     def patient(self, model: str | None) -> Engine | None:
         """One whose pump lets requests wait while it is too busy; None: there is none."""
         for engine in self.engines:
-            if engine.pump is not None and engine.serves(model):
+            is_full = engine.in_flight >= engine.target.max_in_flight
+            if engine.pump is not None and engine.serves(model) and not is_full:
                 return engine
         return None
 

@@ -12,12 +12,11 @@ from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
 from hmas.daemon.gateway.call import Call
-from hmas.daemon.gateway.dispatch import Answer
+from hmas.daemon.gateway.dispatch import EVENT_STREAM, Answer
 from hmas.daemon.gateway.errors import engine_failed
 from hmas.daemon.gateway.pump.turn import Read
 from hmas.engine.events import Outcome
 
-EVENT_STREAM: Final = "text/event-stream"
 EVENT_END: Final = b"\n\n"
 ERROR_EVENT: Final = b'data: {"error"'
 BAD_REQUEST: Final = 400

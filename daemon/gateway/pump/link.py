@@ -7,11 +7,14 @@ import logging
 from concurrent.futures import Future
 from typing import Final
 
+import zmq
+
 from hmas.daemon.gateway.pump.pump import Pump
 from hmas.engine.clock import Clock
 from hmas.engine.directive import ControlReply, ControlRequest
 from hmas.engine.events import Event
 from hmas.engine.link.config import LinkConfig, LinkConfigError
+from hmas.engine.link.curve import CurveError
 from hmas.engine.link.endpoint import ControlEndpoint
 from hmas.engine.link.mailbox import EngineBusyError
 
@@ -58,7 +61,7 @@ class PumpLink:
         try:
             self._endpoint.start()
             self.is_bound = True
-        except LinkConfigError as error:
+        except (LinkConfigError, CurveError, OSError, zmq.ZMQError) as error:
             _log.error("pump of %s takes no directives: %s", self.config.engine_id, error)
 
     def _deliver(self, request: ControlRequest) -> ControlReply:

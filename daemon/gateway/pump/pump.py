@@ -165,7 +165,7 @@ class Pump:
         """A directive or a question; must run on the event loop's thread."""
         now_s, core = self._clock.now_s(), self.core
         if isinstance(request, Describe):
-            self._guard(lambda: core.check_lease(now_s))
+            self._guard(lambda: self._check_lease(now_s))
             return core.describe()
         if self.faults >= MAX_FAULTS:
             return core.refuse(f"gave up after {self.faults} faults: {core.doubt}")
@@ -225,12 +225,17 @@ class Pump:
     def _let_go(self) -> None:
         """Start whoever may start now, in order."""
         now_s, core = self._clock.now_s(), self.core
+        self._check_lease(now_s)
         while self._waiting and len(self._running) < self._bound() and self._is_open(now_s):
             entry = core.head(now_s)
             if entry is None:
                 return
             core.start(entry)
             self._start(entry.payload)
+
+    def _check_lease(self, now_s: float) -> None:
+        if self.core.check_lease(now_s):
+            _log.warning("%s: the directive's lease ran out: nothing is held back", self._engine.id)
 
     def _start(self, turn: Turn) -> None:
         del self._waiting[turn]
@@ -262,8 +267,7 @@ class Pump:
 
     def _look(self, now_s: float) -> None:
         core = self.core
-        if core.check_lease(now_s):
-            _log.warning("%s: the directive's lease ran out: nothing is held back", self._engine.id)
+        self._check_lease(now_s)
         if self._running:
             self._count_steps(now_s)
         self._ticked_s = now_s

@@ -75,3 +75,10 @@ def test_endpoints_of_the_control_link() -> None:
     assert moved.runtime_endpoints(Path("/run/hmas")) == ("tcp://a:1", "tcp://a:2")
     with pytest.raises(ValidationError, match="events_endpoint tcp://a:1: only ipc://"):
         GatewaySettings.model_validate(tcp)
+
+
+def test_every_worker_can_pump_at_least_one_request() -> None:
+    engine = {"pump": True, "pump_max_running": 3}
+    GatewaySettings.model_validate({"engines": [engine], "workers": 3})
+    with pytest.raises(ValidationError, match="at least one"):
+        GatewaySettings.model_validate({"engines": [engine], "workers": 4})
