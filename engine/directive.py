@@ -122,7 +122,8 @@ class DirectiveReply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
 class EngineDescription(msgspec.Struct, frozen=True, kw_only=True, tag="description"):
     """Answer to :class:`Describe`.
 
-    ``kind`` is ``vllm`` or ``simulator``; ``boot_id`` changes with every start of the engine.
+    ``kind`` is ``vllm``, ``simulator`` or ``pump`` (the gateway's); ``boot_id`` changes
+    with every start of the engine.
     """
 
     engine_id: str

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hmas.daemon.settings import EngineSettings, Settings
 from hmas.daemon.supervise.child import ChildSpec
@@ -123,9 +123,15 @@ def child_environment(
     first = first_engine(settings)
     chosen["HMAS_ENGINE_ID"] = first.engine_id
     if engine.argv is None or first.model_fields_set <= {"engine_id", "url"}:
-        target = {"engine_id": first.engine_id, "url": engine.url}
+        target = {"engine_id": first.engine_id, "url": engine.url, **pump_settings(first)}
         chosen["HMAS_ENGINES"] = json.dumps([target | {"controlled": engine.argv is not None}])
     return chosen
+
+
+def pump_settings(engine: EngineSettings) -> dict[str, Any]:
+    """What was set of its pump: an engine that runs elsewhere can have one."""
+    given = engine.model_dump(exclude_unset=True)
+    return {name: value for name, value in given.items() if name.startswith("pump")}
 
 
 def children(

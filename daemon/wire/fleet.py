@@ -42,7 +42,7 @@ class EngineStatus(Answer):
     """One engine as the daemon knows it now."""
 
     engine_id: str
-    kind: str = Field("", description="vllm, simulator, or empty while never reached")
+    kind: str = Field("", description="vllm, simulator, pump, or empty while never reached")
     kind_version: str = ""
     model: str = ""
     reachable: bool

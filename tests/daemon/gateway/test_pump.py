@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hmas.controllers.engine_controller import EngineController
 from hmas.daemon.gateway.pump.turn import State, Turn
-from hmas.engine.directive import Controls
+from hmas.engine.directive import Controls, Describe, DirectiveReply, EngineDescription
 from hmas.engine.topologies import topology_names
 from tests.daemon.gateway.pump.support import Broken, Station
 
@@ -114,3 +115,62 @@ class Story:
 @given(st.lists(ACTIONS, max_size=60))
 def test_no_request_is_ever_lost(actions: list[tuple[str, Any]]) -> None:
     asyncio.run(Story().play(actions))
+
+
+# Under control --------------------------------------------------------------------------------
+
+
+class Overload:
+    """A controller, a pump and an engine whose steps grow with what runs in it."""
+
+    def __init__(self) -> None:
+        self.station = Station()
+        self.pump = self.station.pump
+        described = self.pump.answer(Describe())
+        assert isinstance(described, EngineDescription)
+        self.controller = EngineController(described)
+        self.spoken: set[Turn] = set()
+
+    async def cycles(self, count: int) -> None:
+        for number in range(count):
+            await self.station.come(f"r{number}", slo_tpot_ms=50.0, predicted_output_tokens=10_000)
+            self._produce()
+            await self.station.tick(0.25)
+            self._control()
+
+    def _produce(self) -> None:
+        """Tokens of a quarter of a second: a step takes 4 ms for each request that runs."""
+        running = [turn for turn in self._turns() if turn.state is State.RUNNING]
+        for turn in running:
+            if turn not in self.spoken:
+                self.spoken.add(turn)
+                self.pump.answered(turn, streamed=True)
+            turn.events += max(1, round(0.25 / (0.004 * len(running))))
+
+    def _turns(self) -> list[Turn]:
+        ended = [task.result() for task in self.station.turns.values() if task.done()]
+        return [turn for turn in ended if turn is not None]
+
+    def _control(self) -> None:
+        now_s = self.station.clock.now_s()
+        while self.station.told:
+            self.controller.observe(self.station.told.pop(0))
+        result = self.controller.cycle(now_s)
+        directive = result.directive or result.renew
+        if directive is not None:
+            reply = self.pump.answer(directive)
+            assert isinstance(reply, DirectiveReply)
+            assert reply.accepted, reply.reason
+            self.controller.acknowledge(directive, reply, now_s)
+
+
+async def test_statera_bounds_what_runs_in_an_engine_without_the_plug_in() -> None:
+    overload = Overload()
+    await overload.cycles(60)
+    directive = overload.pump.core.directive
+    assert directive is not None
+    assert directive.controls.n_run is not None
+    assert directive.controls.n_run < overload.pump.core.limits.max_num_seqs
+    assert overload.pump.waiting > 0
+    await overload.station.tasks.close()
+    assert overload.pump.waiting == 0

@@ -112,6 +112,13 @@ def test_an_engine_elsewhere_is_only_the_gateways() -> None:
     assert engine == {"engine_id": "engine0", "url": "http://gpu1:8000", "controlled": False}
 
 
+def test_an_engine_elsewhere_keeps_its_pump() -> None:
+    pumped = loaded(engines=[{"pump": True, "pump_max_running": 64}])
+    environ = child_environment(pumped, chosen(EngineWish(url="http://gpu1:8000")), {}, None)
+    [engine] = json.loads(environ["HMAS_ENGINES"])
+    assert (engine["pump"], engine["pump_max_running"], engine["controlled"]) == (True, 64, False)
+
+
 def test_engines_with_settings_of_their_own_stay_as_they_are() -> None:
     settings = loaded(engines=[{"engine_id": "a", "max_in_flight": 7}])
     environ = child_environment(

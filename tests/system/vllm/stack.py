@@ -57,10 +57,14 @@ def describe(server: VllmServer) -> EngineDescription:
 
 @dataclass
 class ControlPlane:
-    """One gateway and one daemon with settings for ``server``, in ``directory``."""
+    """One gateway and one daemon with settings for ``server``, in ``directory``.
+
+    ``engine`` is added to the settings of the engine.
+    """
 
     server: VllmServer
     directory: Path
+    engine: dict[str, Any] = field(default_factory=dict)
     gateway_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}")
     admin_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}")
     _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -136,7 +140,9 @@ class ControlPlane:
         settings = {
             "runtime_dir": str(self.server.runtime_dir),
             "state_dir": str(self.directory / "state"),
-            "engines": [{"engine_id": self.server.engine_id, "url": self.server.url}],
+            "engines": [
+                {"engine_id": self.server.engine_id, "url": self.server.url, **self.engine}
+            ],
             "gateway": {"port": int(port["gateway_url"])},
             "admin": {"port": int(port["admin_url"]), "token": TOKEN},
             "control": {

@@ -7,6 +7,7 @@ from typing import Any
 
 from hmas.daemon.gateway.engines import Engine
 from hmas.daemon.gateway.limits import CountTable
+from hmas.daemon.gateway.pump.meter import StepMeter
 from hmas.daemon.gateway.pump.place import limits_of
 from hmas.daemon.gateway.pump.pump import Pump
 from hmas.daemon.gateway.pump.turn import Turn
@@ -43,6 +44,7 @@ class Station:
             publish=self.told.append,
             elsewhere=lambda _: self.elsewhere,
             outage_limit_s=OUTAGE_LIMIT_S,
+            meter=StepMeter(self.clock.now_s),
         )
         self.version = 0
 
