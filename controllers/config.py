@@ -113,6 +113,8 @@ class StateraConfig:
     """Window W of the outer loop's error."""
     min_token_budget: int = 256
     min_n_run: int = 4
+    cold_share: float = 0.25
+    """Share of the engine's token budget per step while its step times are not known yet."""
     levels: int = 32
     """Steps into which each control's range is quantised."""
     recompute_band: float = 0.25
@@ -134,6 +136,7 @@ class StateraConfig:
         require_above("statera.averaging_s", self.averaging_s, 0)
         require("statera.min_token_budget", self.min_token_budget, 1)
         require("statera.min_n_run", self.min_n_run, 1)
+        require("statera.cold_share", self.cold_share, 0.01, 1)
         require("statera.levels", self.levels, 4, 1024)
         require_above("statera.recompute_band", self.recompute_band, 0)
         require("statera.kv_margin", self.kv_margin, 0, 0.9)
@@ -263,9 +266,9 @@ class ControlConfig:
     """The soonest turn after the last one: when an overload begins or violations drift."""
     ttl_s: float = 5.0
     """Lease of a directive."""
-    initial_topology: str = "sjf"
-    """A_0 of the paper's Algorithm 1. By work it needs nothing but prompt lengths, which are
-    always known, and it is the order that holds through a burst before anything is measured."""
+    initial_topology: str = "on_time"
+    """A_0. Needs nothing but prompt lengths and targets, which are always known, and holds
+    through a burst before anything is measured."""
     initial_hints: dict[str, float] | None = None
     """Hints of ``initial_topology``; None: by work for ``sjf``, defaults for any other."""
     refused_retry_s: float = 30.0

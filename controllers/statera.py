@@ -115,12 +115,20 @@ class Statera:
         epsilon = self.risk.update(view, self.n_run.value, self._recomputing)
         return Controls(
             n_run=self.n_run.level_value(),
-            token_budget=self.budget.level_value(),
+            token_budget=self._token_budget(known=step_model is not None),
             fence=self._fence(calibration, epsilon),
             kv_margin=self._config.kv_margin,
             step_model=step_model,
             tpot_guard=self._config.tpot_guard,
         )
+
+    def _token_budget(self, *, known: bool) -> int:
+        """Short steps until it is known how long they take: a few cost little, one long one a
+        target."""
+        budget = self.budget.level_value()
+        if known:
+            return budget
+        return min(budget, max(self.budget.low, round(self._config.cold_share * self.budget.high)))
 
     def _fence(self, calibration: ConformalBound, epsilon: float | None) -> dict[int, int] | None:
         if epsilon is None or not self._config.fence:

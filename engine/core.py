@@ -78,7 +78,8 @@ class ExecutionCore:
         self.controls: Controls = UNBOUNDED
         self._new_fence = partial(AdmissionFence, limits, tokens_of, max_tokens_of)
         self.fence = self._new_fence()
-        self.budget = StepBudget(limits)
+        self._new_budget = partial(StepBudget, limits, tokens_of)
+        self.budget = self._new_budget()
         self.directive: Directive | None = None
         self.lease_expired = False
         self.doubt = ""
@@ -189,6 +190,7 @@ class ExecutionCore:
         self.step += 1
         self.check_lease(now_s)
         self.fence.step()
+        self.budget.begin_step(now_s)
         most = self.limits.max_num_seqs
         n_run = most if self.controls.n_run is None else min(most, self.controls.n_run)
         if self.controls is UNBOUNDED:
@@ -242,7 +244,7 @@ class ExecutionCore:
         self.topology = make_topology(BASELINE)
         self.controls = UNBOUNDED
         self.fence = self._new_fence()
-        self.budget = StepBudget(self.limits)
+        self.budget = self._new_budget()
         self._running = set()
         self._blocked = None
         self.doubt = reason

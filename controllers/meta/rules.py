@@ -39,6 +39,15 @@ def deadline_misses(summary: Summary, config: RulesConfig) -> Pattern:
     return Pattern("edf", present, words, {"first_token": by_first_token})
 
 
+def missed_targets(summary: Summary, config: RulesConfig) -> Pattern:
+    """Requests miss their first-token deadline, for whatever reason: most of them in time."""
+    rate, variation = summary.ttft_violation_rate or 0.0, summary.work_variation or 0.0
+    words = f"deadline misses ({rate:.2f} of {summary.samples})"
+    blocked = (summary.hol_index or 0.0) / max(config.hol_index, 1e-6)
+    strength = max(1.0, variation / config.high_variation, blocked)
+    return Pattern("on_time", strength if rate > config.violation_band else 0.0, words, {})
+
+
 def head_of_line(summary: Summary, config: RulesConfig) -> Pattern:
     """TTFT misses of short requests that waited behind long ones: isolate."""
     index = summary.hol_index or 0.0
@@ -66,12 +75,19 @@ def unfairness(summary: Summary, config: RulesConfig) -> Pattern:
     return Pattern("wfq", strength, words, {})
 
 
-PATTERNS: Final[tuple[Callable[[Summary, RulesConfig], Pattern], ...]] = (
+Signal = Callable[[Summary, RulesConfig], Pattern]
+
+PATTERNS: Final[tuple[Signal, ...]] = (missed_targets, unfairness)
+
+PATTERNS_OF_THE_PAPER: Final[tuple[Signal, ...]] = (
     deadline_misses,
     head_of_line,
     length_variance,
     unfairness,
 )
+"""The map of C.2, for engines without ``on_time`` or while it is in quarantine: deadline order,
+isolation and shortest first each fight one cause of what it fights as a whole, and lose more
+goodput where another cause joins in."""
 
 
 class Rules:
@@ -143,14 +159,16 @@ class Rules:
         return Proposal(controller=NAME, topology="edf", hints=hints, reason=reason)
 
     def _distrust(self, context: MetaContext, summary: Summary) -> Proposal:
-        """Anomaly: most requests are untagged, so lengths and classes mean nothing."""
+        """Anomaly: most requests are untagged, so predicted lengths and classes mean nothing."""
         reason = f"{summary.unknown_share:.2f} of the requests are unknown"
-        if context.active == BASELINE or BASELINE not in context.candidates:
+        trusted = next((n for n in ("on_time", BASELINE) if n in context.candidates), None)
+        if trusted is None or context.active == trusted:
             return self._hold(context, reason)
-        return Proposal(controller=NAME, topology=BASELINE, reason=reason)
+        return Proposal(controller=NAME, topology=trusted, reason=reason)
 
     def _fight(self, context: MetaContext, summary: Summary) -> Proposal:
-        found = [pattern(summary, self._config) for pattern in PATTERNS]
+        patterns = PATTERNS if "on_time" in context.candidates else PATTERNS_OF_THE_PAPER
+        found = [pattern(summary, self._config) for pattern in patterns]
         present = [
             pattern
             for pattern in found

@@ -20,7 +20,10 @@ from hmas.engine.events import (
     StepStats,
 )
 from hmas.engine.features import RequestFeatures
-from hmas.engine.topologies import hint_bounds, topology_names
+from hmas.engine.topologies import hint_bounds
+
+OF_THE_PAPER = ("fcfs", "edf", "sjf", "two_lane", "wfq")
+"""An engine without `on_time`: what the rules of the paper's C.2 choose from."""
 
 ENGINE = "engine0"
 LIMITS = EngineLimits(
@@ -41,7 +44,7 @@ def describe(**changes: Any) -> EngineDescription:
         "model": "test",
         "rank": 0,
         "limits": LIMITS,
-        "topologies": list(topology_names()),
+        "topologies": list(OF_THE_PAPER),
         "active": None,
         "lease_expired": False,
     }
@@ -128,7 +131,7 @@ def long(start_s: float = 0.0, **changes: Any) -> VLong:
 
 
 def context(*windows: VLong, **changes: Any) -> MetaContext:
-    names = list(topology_names())
+    names = list(OF_THE_PAPER)
     fields: dict[str, Any] = {
         "at_s": 60.0,
         "engine_id": ENGINE,

@@ -20,6 +20,7 @@ from hmas.engine.events import RequestFinished, StepStats
 from tests.controllers.support import (
     ENGINE,
     LIMITS,
+    OF_THE_PAPER,
     arrived,
     describe,
     features,
@@ -37,7 +38,8 @@ class World:
 
     def __init__(self, config: ControlConfig = FCFS, resume: ResumeState | None = None) -> None:
         self.core = ExecutionCore(Identity(ENGINE, "boot1", "simulator", "1", "test"), LIMITS)
-        self.controller = EngineController(self.core.describe(), config, resume)
+        offered = msgspec.structs.replace(self.core.describe(), topologies=list(OF_THE_PAPER))
+        self.controller = EngineController(offered, config, resume)
         self.now_s = 0.0
         self.overrides = Overrides()
         self.results: list[CycleResult] = []
@@ -100,7 +102,7 @@ def test_the_first_cycle_starts_the_engine_and_quiet_ones_renew() -> None:
     assert first.directive is not None
     assert (first.directive.version, first.directive.ttl_s) == (1, 5.0)
     assert first.directive.controls.n_run == LIMITS.max_num_seqs
-    assert first.directive.controls.token_budget == LIMITS.max_num_batched_tokens
+    assert first.directive.controls.token_budget == LIMITS.max_num_batched_tokens // 4
     second = world.cycle()
     assert second.directive is None
     assert second.renew == first.directive

@@ -21,7 +21,7 @@ CYCLE_S = 0.25
 
 
 def make_statera(**config: Any) -> Statera:
-    return Statera(StateraConfig(**config), LIMITS, 0.1)
+    return Statera(StateraConfig(**{"cold_share": 1.0, **config}), LIMITS, 0.1)
 
 
 def update(statera: Statera, view: VShort, model: StepModel | None = None) -> Controls:
@@ -113,6 +113,14 @@ def test_ttft_misses_that_outweigh_tpot_misses_keep_the_controls_open() -> None:
     statera = make_statera()
     plant = Plant(demand_sequences=250, ttft_misses=1.0)
     assert run(statera, plant, 60)[-1].token_budget == LIMITS.max_num_batched_tokens
+
+
+def test_steps_are_short_until_their_time_is_known() -> None:
+    statera = make_statera(cold_share=0.25)
+    assert update(statera, short()).token_budget == LIMITS.max_num_batched_tokens // 4
+    known = update(statera, short(), MODEL)
+    assert known.token_budget == LIMITS.max_num_batched_tokens
+    assert update(make_statera(cold_share=0.01), short()).token_budget == 256
 
 
 def test_missing_signals_hold_the_last_value() -> None:

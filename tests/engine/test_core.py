@@ -206,7 +206,7 @@ def test_bookings_end_when_nothing_runs() -> None:
     made.stop_all()
     assert not made.runs(request)
     assert made.fence.booked_blocks == 0
-    assert made.budget.tightest_tpot_ms is None
+    assert made.budget.allowed_ms(1.0) is None
 
 
 def test_an_abandoned_core_is_in_doubt_and_holds_nothing() -> None:

@@ -8,7 +8,7 @@ from hmas.controllers.config import RulesConfig
 from hmas.controllers.meta.base import Proposal, Refusal, RefusalKind
 from hmas.controllers.meta.rules import Rules
 from hmas.controllers.views import VLong
-from tests.controllers.support import context, long
+from tests.controllers.support import OF_THE_PAPER, context, long
 
 
 def rules() -> Rules:
@@ -62,6 +62,19 @@ def test_deadline_misses_call_for_deadline_order() -> None:
 def test_near_capacity_first_token_deadlines_count() -> None:
     proposal = proposed(*several(violation_rate=0.08))
     assert (proposal.topology, proposal.hints) == ("edf", {"first_token": 1.0})
+
+
+def test_any_deadline_misses_call_for_most_in_time_where_that_is_offered() -> None:
+    available = [*OF_THE_PAPER, "on_time"]
+    for pattern in ({}, {"hol_index": 0.9}, {"work_variation": 2.0}, {"unknown_share": 0.9}):
+        proposal = proposed(*several(violation_rate=0.2, **pattern), available=available)
+        assert (proposal.topology, proposal.hints) == ("on_time", {})
+    unfair = several(violation_rate=0.2, fairness=0.1)
+    assert proposed(*unfair, available=available).topology == "wfq"
+    quarantined = proposed(
+        *several(violation_rate=0.2), available=available, quarantined={"on_time": 9e9}
+    )
+    assert quarantined.topology == "edf"
 
 
 def test_head_of_line_blocking_calls_for_isolation() -> None:
