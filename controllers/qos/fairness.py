@@ -22,8 +22,11 @@ def max_min_shares(
 
 def jain_index(values: list[float]) -> float:
     """``(sum x)^2 / (n sum x^2)``: 1 when all are equal, 1/n when one has everything."""
-    squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares > 0 else 1.0
+    largest = max(values, default=0.0)
+    if largest <= 0:
+        return 1.0
+    parts = [value / largest for value in values]  # no square of them can vanish
+    return sum(parts) ** 2 / (len(parts) * sum(part * part for part in parts))
 
 
 def service_fairness(
