@@ -22,6 +22,7 @@ from hmas.engine.directive import (
     Hints,
 )
 from hmas.engine.features import RequestFeatures
+from hmas.engine.preemption import Pace, Preemption
 from hmas.engine.topologies import (
     BASELINE,
     QueuedRequest,
@@ -29,6 +30,7 @@ from hmas.engine.topologies import (
     make_topology,
     topology_names,
 )
+from hmas.engine.topologies.cost import remaining_service_s
 from hmas.engine.validation import InvalidDirectiveError, checked
 
 DOUBT_HOLD_S = 60.0
@@ -88,6 +90,9 @@ class ExecutionCore:
         self._lease_until_s = 0.0
         self._doubt_until_s = 0.0
         self._running: set[QueuedRequest] = set()
+        self._tokens_of = tokens_of
+        self._preemption = Preemption(self._produced)
+        self._n_run = limits.max_num_seqs
         self._blocked: QueuedRequest | None = None
         self._skipped = 0
 
@@ -125,6 +130,7 @@ class ExecutionCore:
         """Forget a waiting or running request; False when it is not ours."""
         known = request in self._running
         self._stop(request)
+        self.topology.ended(request, self._produced(request))
         return self.topology.remove(request) or known
 
     def head(self, now_s: float) -> QueuedRequest | None:
@@ -159,6 +165,7 @@ class ExecutionCore:
     def started(self, request: QueuedRequest) -> None:
         """Book a request that the host took from a queue of its own."""
         self._running.add(request)
+        self._preemption.start(request)
         self.fence.start(request)
         self.budget.start(request)
 
@@ -193,10 +200,35 @@ class ExecutionCore:
         self.budget.begin_step(now_s)
         most = self.limits.max_num_seqs
         n_run = most if self.controls.n_run is None else min(most, self.controls.n_run)
+        self._n_run = n_run
+        pace = Pace(self.controls.step_model, context_tokens, decodes)
+        self._preemption.begin_step(self.step, now_s, pace)
         if self.controls is UNBOUNDED:
             return StepControls(n_run, self.limits.max_num_batched_tokens)
         budget = self.budget.tokens(self.controls, running, decodes, context_tokens)
         return StepControls(n_run, budget)
+
+    def victim(self, now_s: float, running: int) -> QueuedRequest | None:
+        """Who should give its slot to the next in line, in this step; mostly nobody.
+
+        Only where the topology preempts, the engine is full and the swap pays. The host may
+        decline; otherwise it preempts and tells :meth:`yielded`, before anything starts.
+        """
+        challenger = self.topology.challenger(now_s)
+        if challenger is None or (running < self._n_run and self.fence.fits(challenger)):
+            return None
+        victims = self._preemption.victims(challenger, self.topology.hints)
+        return next((v for v in victims if self._makes_room(v, challenger)), None)
+
+    def yielded(self, request: QueuedRequest, now_s: float) -> None:
+        """A :meth:`victim` was preempted: back into the order, with no rank ahead of it."""
+        self._stop(request)
+        request.produced = self._produced(request)
+        request.preempted += 1
+        if not request.late:
+            # It began in time: from now on it is late when it cannot end in time.
+            request.late_at_s = request.features.deadline_s - remaining_service_s(request)
+        self.topology.add(request, now_s)
 
     # Directives ---------------------------------------------------------------------------
 
@@ -246,6 +278,7 @@ class ExecutionCore:
         self.fence = self._new_fence()
         self.budget = self._new_budget()
         self._running = set()
+        self._preemption = Preemption(self._produced)
         self._blocked = None
         self.doubt = reason
         self._doubt_until_s = now_s + DOUBT_HOLD_S
@@ -318,9 +351,21 @@ class ExecutionCore:
         self.controls = controls
         self.fence.configure(controls)
 
+    def _produced(self, request: QueuedRequest) -> int:
+        """Output tokens so far."""
+        return max(0, self._tokens_of(request) - request.features.prompt_tokens)
+
+    def _makes_room(self, victim: QueuedRequest, challenger: QueuedRequest) -> bool:
+        """Whether the fence lets the one in where the other was."""
+        if self.fence.fits(challenger):
+            return True
+        freed = self.fence.need_blocks(victim) - self.fence.need_blocks(challenger)
+        return self.fence.booked_blocks - freed <= self.fence.capacity_blocks
+
     def _stop(self, request: QueuedRequest) -> None:
         if request in self._running:
             self._running.discard(request)
+            self._preemption.stop(request)
             self.fence.release(request)
             self.budget.release(request)
 

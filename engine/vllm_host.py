@@ -14,6 +14,7 @@ from hmas.engine.link.mailbox import DirectiveMailbox
 from hmas.engine.topologies import BASELINE
 from hmas.engine.vllm_compat import EngineKnobs
 from hmas.engine.vllm_ledger import Publish, RequestLedger
+from hmas.engine.vllm_preemption import knows_how, may_preempt, preempt
 from hmas.engine.vllm_queue import MakeQueue, TopologyQueue, stock_queue
 from hmas.engine.vllm_requests import held_tokens, is_preempted, most_output_tokens
 from hmas.engine.vllm_telemetry import StepReport
@@ -181,11 +182,25 @@ class VllmHost:
         )
         self._place_queue(now_s)
         self.knobs.limit(self._n_run, self._token_budget)
+        if self._queue is not None and self._make_way(self._queue, now_s):
+            running -= 1
         if prefilling and self._token_budget < self.knobs.most_tokens:
             # vLLM spends the budget in this order: a long prompt must not starve decodes.
             scheduler.running.sort(key=prefilling.__contains__)
         if self._queue is not None:
             self._queue.begin_step(now_s, admits=running < self._n_run)
+
+    def _make_way(self, queue: TopologyQueue, now_s: float) -> bool:
+        """Where the topology preempts: a running request yields to a far shorter one."""
+        scheduler = self._scheduler
+        victim = self.core.victim(now_s, len(scheduler.running))
+        if victim is None or not knows_how(scheduler):
+            return False
+        if not may_preempt(scheduler, victim.payload.request):
+            return False
+        queue.begin_step(now_s, admits=False)
+        preempt(scheduler, queue, victim, self.report.busy.monotonic)
+        return True
 
     def _end_scheduling(self, output: Any) -> None:
         queue = self._queue

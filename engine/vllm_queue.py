@@ -39,6 +39,8 @@ class TopologyQueue:
         self.now_s = 0.0
         self.admits = True
         self.fault: Exception | None = None
+        self.yielding: Any = None
+        """The request that is being preempted by the core's own choice."""
         self._core = core
         self._entry_of = entry_of
         self._make_queue = make_queue
@@ -108,7 +110,7 @@ class TopologyQueue:
         if self._stock is not None:
             self._stock.prepend_request(request)
         else:
-            self._guarded(self._core.requeue, entry)
+            self._guarded(self._yield if request is self.yielding else self._core.requeue, entry)
 
     def prepend_requests(self, requests: Iterable[Any]) -> None:
         for request in requests:
@@ -157,6 +159,9 @@ class TopologyQueue:
     def _add(self, entry: QueuedRequest) -> None:
         self._core.remove(entry)
         self._core.add(entry, self.now_s)
+
+    def _yield(self, entry: QueuedRequest) -> None:
+        self._core.yielded(entry, self.now_s)
 
     def _guarded(self, operation: Callable[[QueuedRequest], object], entry: QueuedRequest) -> None:
         self._head_known = False

@@ -179,6 +179,7 @@ class SimulatedEngine:
         self._controls = self._line.begin_step(
             now_s, len(batch), decodes.count, decodes.context_tokens
         )
+        yielded = self._make_way(now_s)
         chunks: list[Chunk] = []
         victims = batch.grow_decodes()
         budget = self._controls.token_budget - decodes.count
@@ -188,7 +189,7 @@ class SimulatedEngine:
             self._requeue(victim)
         if not victims:
             self._admit(now_s, budget, chunks)
-        self._plan = self._planned(now_s, chunks, len(victims))
+        self._plan = self._planned(now_s, chunks, len(victims) + yielded)
         return self._plan
 
     def end(self) -> StepOutcome:
@@ -240,11 +241,24 @@ class SimulatedEngine:
             self._batch.stop(sequence)
             victims.append(sequence)
 
+    def _make_way(self, now_s: float) -> int:
+        """A running sequence yields to a far shorter waiting one; returns how many did."""
+        victim = self._line.victim(now_s, len(self._batch))
+        if victim is None or not victim.decoding:
+            return 0
+        self._batch.stop(victim)
+        self._reset(victim)
+        self._line.yielded(victim, now_s)
+        return 1
+
     def _requeue(self, victim: Sequence) -> None:
+        self._reset(victim)
+        self._line.requeue(victim)
+
+    def _reset(self, victim: Sequence) -> None:
         victim.computed = 0
         victim.preemptions += 1
         self.preemptions += 1
-        self._line.requeue(victim)
 
     def _admit(self, now_s: float, budget: int, chunks: list[Chunk]) -> None:
         """Waiting requests start while tokens, sequences and memory last."""

@@ -38,6 +38,12 @@ class WaitingLine(Protocol):
     def requeue(self, sequence: Sequence) -> None:
         """A running sequence was preempted: first in line again."""
 
+    def victim(self, now_s: float, running: int) -> Sequence | None:
+        """Who should give its slot to a waiting sequence in this step; None: nobody."""
+
+    def yielded(self, sequence: Sequence, now_s: float) -> None:
+        """The victim was preempted: back into the order."""
+
     def forget(self, sequence: Sequence) -> None:
         """A waiting or running sequence is done with."""
 
@@ -75,6 +81,12 @@ class StockLine:
 
     def requeue(self, sequence: Sequence) -> None:
         self._queue.appendleft(sequence)
+
+    def victim(self, now_s: float, running: int) -> Sequence | None:
+        return None
+
+    def yielded(self, sequence: Sequence, now_s: float) -> None:
+        self.requeue(sequence)
 
     def forget(self, sequence: Sequence) -> None:
         if not sequence.computed and sequence in self._queue:
@@ -148,6 +160,13 @@ class CoreLine:
 
     def requeue(self, sequence: Sequence) -> None:
         self.core.requeue(_queued(sequence))
+
+    def victim(self, now_s: float, running: int) -> Sequence | None:
+        queued = self.core.victim(now_s, running)
+        return None if queued is None else queued.payload
+
+    def yielded(self, sequence: Sequence, now_s: float) -> None:
+        self.core.yielded(_queued(sequence), now_s)
 
     def forget(self, sequence: Sequence) -> None:
         self.core.remove(_queued(sequence))

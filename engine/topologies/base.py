@@ -53,7 +53,6 @@ class Topology(ABC):
 
     name: ClassVar[str]
     fights: ClassVar[str]
-    preempts: ClassVar[bool] = False
     HINTS: ClassVar[Mapping[str, HintSpec]] = {"aging_every": AGING}
 
     def __init__(self, hints: Hints | None = None) -> None:
@@ -121,6 +120,10 @@ class Topology(ABC):
             raise IndexError(f"pop from an empty {self.name} topology")
         self.take(request)
         return request
+
+    def challenger(self, now_s: float) -> QueuedRequest | None:
+        """Who may take the slot of a running request; None where the topology never preempts."""
+        return None
 
     def take(self, request: QueuedRequest) -> None:
         """Admit this very request, at the head or not.

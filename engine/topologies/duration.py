@@ -41,7 +41,8 @@ class Sjf(KeyedTopology):
 class Srtf(KeyedTopology):
     """Shortest remaining time first, with preemption of what runs. O(log n).
 
-    Orders by what is left to do: all of it, or after a preemption the rest and the recompute.
+    Orders by what is left to do: all of it, or after a preemption the rest and the recompute; in
+    priced tokens, or with ``by_work`` 0 by T_tot.
     While the engine is full and the next request is on time, the core may take the slot of the
     running request with the longest rest (:mod:`hmas.engine.preemption`): only if that rest is
     ``hysteresis`` times as long, if it has run for ``min_run_s`` and was preempted fewer than
@@ -53,10 +54,9 @@ class Srtf(KeyedTopology):
 
     name = "srtf"
     fights = "short requests stuck behind long ones that already run"
-    preempts = True
     HINTS: ClassVar[Mapping[str, HintSpec]] = {
         "aging_every": AGING,
-        "by_work": BY_WORK,
+        "by_work": BY_WORK._replace(default=1),
         "hysteresis": HintSpec(4, 1, 100, "how many times longer the victim's rest must be"),
         "max_preemptions": HintSpec(1, 0, 8, "most preemptions of one request; 0: none at all"),
         "min_run_s": HintSpec(1, 0, 60, "seconds that a request runs before it may be preempted"),
@@ -65,6 +65,11 @@ class Srtf(KeyedTopology):
     def __init__(self, hints: Hints | None = None) -> None:
         super().__init__(hints)
         self._by_work = bool(self.hints["by_work"])
+
+    def challenger(self, now_s: float) -> QueuedRequest | None:
+        """The shortest on time, when it is its turn."""
+        shortest = self._best(now_s) if self.hints["max_preemptions"] else None
+        return shortest if shortest is self.peek(now_s) else None
 
     def key(self, request: QueuedRequest) -> float:
         return remaining_work(request) if self._by_work else remaining_service_s(request)

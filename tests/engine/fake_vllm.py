@@ -83,6 +83,9 @@ class FakeScheduler:
         pool = SimpleNamespace(num_gpu_blocks=self.num_gpu_blocks)
         self.kv_cache_manager = SimpleNamespace(block_pool=pool, usage=0.25)
         self._inflight_prefills: set[FakeRequest] = set()
+        self.prev_step_scheduled_req_ids: set[str] = set()
+        self.connector: Any = None
+        self.host: Any = None
 
     def get_request_counts(self) -> tuple[int, int]:
         return len(self.running), len(self.waiting)
@@ -95,6 +98,7 @@ class FakeScheduler:
 
     def step(self, host: Any) -> list[str]:
         """One schedule and update; returns the ids that started."""
+        self.host = host
         host.before_step()
         tokens = {request.request_id: 1 for request in self.running}
         new: list[str] = []
@@ -120,12 +124,20 @@ class FakeScheduler:
         return new
 
     def preempt(self, host: Any, request: FakeRequest) -> None:
+        self.host = host
         self.running.remove(request)
-        host.preempting(request)
+        self._preempt_request(request, 0.0)
+
+    def _request_blocks_can_be_freed(self, request: FakeRequest) -> bool:
+        return True
+
+    def _preempt_request(self, request: FakeRequest, timestamp: float) -> None:
+        assert request.status is Status.RUNNING
+        self.host.preempting(request)
         request.status, request.num_computed_tokens = Status.PREEMPTED, 0
         request.num_preemptions += 1
         self.waiting.prepend_request(request)
-        host.preempted(request)
+        self.host.preempted(request)
 
     def finish(self, host: Any, request: FakeRequest, status: Status) -> None:
         if request in self.running:

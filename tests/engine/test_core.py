@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from hmas.engine.core import DOUBT_HOLD_S
+from hmas.engine.core import DOUBT_HOLD_S, ExecutionCore
 from hmas.engine.directive import UNBOUNDED, Controls, StepModel
-from hmas.engine.topologies import topology_names
+from hmas.engine.topologies import QueuedRequest, topology_names
 from tests.engine.support import LIMITS, core, directive, features, names, queued
 
 
@@ -233,3 +235,96 @@ def test_a_repeated_version_renews_what_was_accepted_whatever_it_says() -> None:
     assert not made.lease_expired
     assert not made.check_lease(10.0)
     assert made.check_lease(11.5)
+
+
+def full(hints: dict[str, float] | None = None, **controls: Any) -> ExecutionCore:
+    """Two long requests hold both slots since t = 0; a minute of each is left now, at t = 10."""
+    held: dict[QueuedRequest, int] = {}
+    made = core(tokens_of=lambda r: r.features.prompt_tokens + held.get(r, 0))
+    controls_of = Controls(n_run=2, **controls)
+    made.apply(directive(1, "srtf", hints=hints or {}, controls=controls_of, ttl_s=100), 0.0)
+    made.begin_step(0.0, 0, 0, 0)
+    for name, output in (("long", 700), ("longest", 800)):
+        fields = {"predicted_output_tokens": output, "predicted_tpot_ms": 100.0}
+        request = queued(name, slo_tpot_ms=1000.0, predicted_ttft_ms=100.0, **fields)
+        made.add(request, 0.0)
+        made.start(request)
+        held[request] = 100
+    for step in range(101):
+        made.begin_step(step / 10, 2, 2, 400)
+    return made
+
+
+def short(name: str = "short", **fields: Any) -> QueuedRequest:
+    fields = {"predicted_output_tokens": 20, "arrival_s": 10.0, **fields}
+    return queued(name, predicted_tpot_ms=100.0, predicted_ttft_ms=100.0, **fields)
+
+
+def test_the_longest_rest_yields_to_a_far_shorter_request() -> None:
+    made = full()
+    made.add(short(), 10.0)
+    victim = made.victim(10.0, running=2)
+    assert victim is not None
+    assert victim.features.request_id == "longest"
+    made.yielded(victim, 10.0)
+    assert (victim.produced, victim.preempted, made.running) == (100, 1, 1)
+    assert names(made.waiting(10.0)) == ["short", "longest"]
+    assert not made.topology.front()
+
+
+@pytest.mark.parametrize(
+    ("hints", "fields", "running"),
+    [
+        ({}, {}, 1),
+        ({"max_preemptions": 0}, {}, 2),
+        ({"min_run_s": 60}, {}, 2),
+        ({"hysteresis": 100}, {}, 2),
+        ({}, {"predicted_output_tokens": 590}, 2),
+        ({}, {"arrival_s": 0.0, "slo_ttft_ms": 1000}, 2),
+    ],
+    ids=["a free slot", "forbidden", "just begun", "not far shorter", "as long", "late"],
+)
+def test_nobody_yields(hints: dict[str, float], fields: dict[str, Any], running: int) -> None:
+    made = full(hints)
+    made.add(short(**fields), 10.0)
+    assert made.victim(10.0, running) is None
+
+
+def test_other_topologies_never_preempt() -> None:
+    made = full()
+    made.swap("sjf", {}, 10.0)
+    made.add(short(), 10.0)
+    assert made.victim(10.0, running=2) is None
+
+
+def test_a_request_yields_a_bounded_number_of_times() -> None:
+    made = full()
+    made.add(short(), 10.0)
+    for preempted in (made.victim(10.0, 2), made.victim(10.0, 2)):
+        if preempted is not None and made.runs(preempted):
+            made.yielded(preempted, 10.0)
+            made.start(preempted)
+    first = made.victim(30.0, 2)
+    assert first is None or first.preempted == 0
+
+
+def test_recomputing_must_cost_less_than_it_saves() -> None:
+    slow = StepModel(base_ms=100.0, prefill_ms=1000.0, context_ms=0.0, sequence_ms=0.0)
+    for model, yields in ((slow, False), (None, True)):
+        made = full(step_model=model)
+        made.add(short(prompt_tokens=1, length_bucket=0), 10.0)
+        assert (made.victim(10.0, running=2) is not None) == yields
+
+
+def test_cfs_is_told_the_tokens_that_came_out() -> None:
+    made = core(tokens_of=lambda _: 100 + 2000)
+    made.swap("cfs", {"aging_every": 1000}, 0.0)
+    for tenant in ("long", "other"):
+        for index in range(9):
+            made.add(queued(f"{tenant}{index}", tenant=tenant), 0.0)
+    request = made.head(0.0)
+    assert request is not None
+    made.start(request)
+    made.remove(request)
+    following = [made.topology.pop(0.0).features.tenant for _ in range(6)]
+    assert following == ["other"] * 6

@@ -198,6 +198,16 @@ class QueueMachine(RuleBasedStateMachine):
         self.bench.queue.prepend_request(request)
         self.waiting.add(request)
 
+    @precondition(lambda self: self.running)
+    @rule(data=st.data())
+    def make_way(self, data: st.DataObject) -> None:
+        request = self.running.pop(data.draw(st.integers(0, len(self.running) - 1)))
+        self.bench.queue.yielding = request
+        self.bench.queue.prepend_request(request)
+        self.bench.queue.yielding = None
+        assert request not in {entry.payload.request for entry in self.bench.core.topology.front()}
+        self.waiting.add(request)
+
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
     def abort(self, data: st.DataObject) -> None:

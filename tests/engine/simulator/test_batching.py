@@ -310,3 +310,41 @@ def test_core_without_directive_schedules_as_stock(used, workload, caching):
         for bench in (stock, core):
             bench.engine.add(sim_request(f"r{number}", prompt, output, hashes=hashes))
     assert stock.steps() == core.steps()
+
+
+def test_a_long_decode_yields_to_a_short_request_once_and_all_finish():
+    bench = Bench(profile(max_num_seqs=2, kv_blocks=64, max_model_len=512))
+    bench.direct(1, "srtf", hints={"min_run_s": 0.01})
+    for name in ("long", "longer"):
+        bench.add(name, 16, 300 + len(name), slo_tpot_ms=1000.0)
+    for _ in range(50):
+        bench.step()
+    bench.add("short", 16, 5, arrival_s=bench.clock.now_s())
+    steps = bench.steps()
+    assert steps[0] == {"long": 1, "short": 16}
+    assert {name: event.preemptions for name, event in bench.finished.items()} == {
+        "long": 0,
+        "longer": 1,
+        "short": 0,
+    }
+    assert bench.finished["short"].ttft_s == pytest.approx(0.001)
+    assert bench.finished["longer"].output_tokens == 306
+    assert sum(event.preemptions for event in bench.stats) == bench.engine.preemptions == 1
+    assert bench.engine.core.fence.booked_blocks == 0
+
+
+@pytest.mark.parametrize("topology", topology_names())
+def test_short_requests_overtake_running_ones_under_srtf_only(topology):
+    bench = Bench(profile(max_num_seqs=2, kv_blocks=64, max_model_len=512))
+    bench.direct(1, topology)
+    for name in ("a", "b"):
+        bench.add(name, 16, 400, slo_tpot_ms=1e5)
+    bench.clock.advance(0.0)
+    for _ in range(3000 if topology == "srtf" else 100):
+        bench.step()
+        if bench.engine.running < 2:
+            break
+    bench.add("short", 16, 5, arrival_s=bench.clock.now_s())
+    bench.steps()
+    assert bench.engine.preemptions in ((0, 1) if topology == "srtf" else (0,))
+    assert len(bench.finished) == 3

@@ -98,7 +98,7 @@ class Keyed(Model):
             "edf": lambda r: r.late_at_s if hints.get("first_token") else r.features.deadline_s,
             "llf": lambda r: r.features.deadline_s - remaining_service_s(r),
             "sjf": lambda r: token_cost(r) if hints.get("by_work") else r.features.service_time_s,
-            "srtf": remaining_work if hints.get("by_work") else remaining_service_s,
+            "srtf": remaining_work if hints.get("by_work", 1) else remaining_service_s,
             "priority": lambda r: -r.features.priority,
         }[name]
 

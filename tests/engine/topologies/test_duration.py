@@ -27,7 +27,7 @@ def test_least_work_first(lengths: list[tuple[int, int]]) -> None:
 
 
 def test_shortest_rest_first() -> None:
-    topology = make_topology("srtf")
+    topology = make_topology("srtf", {"by_work": 0})
     fields = {"predicted_tpot_ms": 10, "slo_ttft_ms": 1e6}
     nearly_done = queued("nearly done", predicted_output_tokens=1000, **fields)
     nearly_done.produced = 990
