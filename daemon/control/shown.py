@@ -101,6 +101,14 @@ def override_out(record: records.OverrideRecord, now_s: float) -> wire.OverrideO
     )
 
 
+def _token_budget(engine: ManagedEngine) -> int | None:
+    """None: unbounded, or nothing of ours sits where steps could be bounded (a pump)."""
+    description, delivery = engine.description, engine.delivery
+    if delivery is None or (description and description.limits.max_num_batched_tokens == 1):
+        return None
+    return delivery.directive.controls.token_budget
+
+
 def engine_status(
     engine: ManagedEngine,
     overrides: tuple[wire.OverrideOut, ...],
@@ -129,7 +137,7 @@ def engine_status(
         doubt=(view.doubt if view else "") or (description.doubt if description else ""),
         v_short=view_point(view, window_s) if view else None,
         n_run=directive.controls.n_run if directive else None,
-        token_budget=directive.controls.token_budget if directive else None,
+        token_budget=_token_budget(engine),
         limits=wire.LimitsOut(**msgspec.to_builtins(description.limits)) if description else None,
         topologies=tuple(description.topologies) if description else (),
         overrides=overrides,

@@ -86,7 +86,7 @@ class StepMeter:
             self._tokens_per_event += RATIO_MEMORY * (ratio - self._tokens_per_event)
 
     def held_tokens(self, turn: Turn) -> int:
-        """Estimate of what a running request has in the KV cache."""
+        """Estimate of what a request has, or had, in the KV cache; while it waits, its prompt."""
         features = turn.features
         if turn.streamed:
             return features.prompt_tokens + 1 + round(turn.events * self._tokens_per_event)

@@ -302,9 +302,7 @@ class Pump:
 
     def _tokens_of(self, entry: QueuedRequest) -> int:
         turn: Turn = entry.payload
-        if turn.state is State.RUNNING:
-            return self.meter.held_tokens(turn)
-        return turn.features.prompt_tokens
+        return self.meter.held_tokens(turn)
 
     def _kv_used(self) -> float:
         limits = self.core.limits

@@ -55,6 +55,20 @@ def test_all_that_both_sides_know_is_shown() -> None:
     assert (point.n_run, point.topology) == (8, "edf")
 
 
+@pytest.mark.parametrize(("most_tokens", "shown_budget"), [(2048, 512), (1, None)])
+def test_a_budget_is_shown_where_steps_can_be_bounded(
+    most_tokens: int, shown_budget: int | None
+) -> None:
+    engine = managed(FakeLink(FakeClock()))
+    described = FakeLink(FakeClock()).core.describe()
+    limits = msgspec.structs.replace(described.limits, max_num_batched_tokens=most_tokens)
+    engine.description = msgspec.structs.replace(described, limits=limits)
+    budget = Controls(token_budget=512)
+    sent = msgspec.structs.replace(directive(), controls=budget)
+    engine.delivery = Delivery(sent, cycle_result(sent))
+    assert shown.engine_status(engine, (), 1.0, 10.0).token_budget == shown_budget
+
+
 def test_a_window_keeps_its_mix_and_its_drift() -> None:
     view = VLong(
         engine_id="e",
