@@ -52,6 +52,12 @@ class Heard:
                 self.events += batch.events
                 self.sequences.append(batch.sequence)
 
+    async def end_of(self, request_id: str) -> RequestFinished:
+        """Ends of other requests, late ones of a warm-up, are passed over."""
+        while (finished := await self.first(RequestFinished)).features.request_id != request_id:
+            self.events.remove(finished)
+        return finished
+
 
 @pytest.fixture
 async def heard(tmp_path: Path) -> AsyncIterator[Heard]:
@@ -92,11 +98,7 @@ async def test_the_events_of_a_streamed_request(
     )
     async for _ in stream:
         pass
-    while True:
-        finished = await heard.first(RequestFinished)
-        if finished.features.request_id == "the-one":
-            break
-        heard.events.remove(finished)
+    finished = await heard.end_of("the-one")
     arrived = await heard.first(RequestArrived)
     first = await heard.first(RequestFirstToken)
     assert arrived.features == finished.features
@@ -126,14 +128,16 @@ async def test_how_a_request_ended(
     heard: Heard,
 ) -> None:
     async def ask() -> None:
-        stream = await subscribed.completions.create(model="tiny", prompt="x", stream=True)
+        stream = await subscribed.completions.create(
+            model="tiny", prompt="x", stream=True, extra_headers={"x-request-id": "the-one"}
+        )
         async for _ in stream:
             pass
 
     engine.script = deque([behaviour])
     with pytest.raises(openai.APIError):
         await ask()
-    assert (await heard.first(RequestFinished)).outcome is outcome
+    assert (await heard.end_of("the-one")).outcome is outcome
 
 
 async def test_a_shed_request_is_told(
