@@ -44,14 +44,12 @@ from hmas.engine.simulator.profile import Profile
 Floats = NDArray[np.float64]
 
 MAX_STEP_TOKENS: Final = 16_384
-SLOTS: Final = 300
+SLOTS: Final = 200
 SPLITS: Final = (
     (1.0, 0.0, 0.0),
     (0.75, 0.0, 0.25),
-    (0.75, 0.25, 0.0),
     (0.5, 0.0, 0.5),
-    (0.25, 0.0, 0.75),
-    (0.0, 0.0, 1.0),
+    (0.2, 0.0, 0.8),
 )
 """Shares of the step's fixed time that prompts, sequences and context pay."""
 

@@ -135,4 +135,4 @@ def ablations() -> list[System]:
 
 def main_systems() -> list[System]:
     """Those that every workload is run on."""
-    return [STOCK_VLLM, *sglang_like(), H_MAS, ORACLE]
+    return [STOCK_VLLM, *sglang_like(), H_MAS]

@@ -40,7 +40,7 @@ A100: Final = "a100-qwen3-8b"
 H100: Final = "h100-qwen3-30b-a3b"
 
 RUN_S: Final = 600.0
-SCALING_RUN_S: Final = 300.0
+SCALING_RUN_S: Final = 200.0
 SCALING_ENGINES: Final = 2
 SCALING_FLEET_RPS: Final = (30, 35, 40, 45, 50)
 PAPER_ENGINES: Final = 8
@@ -50,7 +50,7 @@ DRIFT_RPS: Final = 12.0
 SERVEGEN_RPS: Final = 8.0
 FAST_RPS, MEDIUM_RPS, SLOW_RPS = 11.25, 12.5, 22.75
 AZURE_RPS: Final = {"light": 1.0, "moderate": 3.0, "near": 6.0, "over": 9.0, "heavy": 12.0}
-WINDOWS_S: Final = (300, 600, 1200)
+WINDOWS_S: Final = (300, 1200)
 
 
 def _azure() -> list[Scenario]:
