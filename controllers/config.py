@@ -54,14 +54,17 @@ class CalibrationConfig:
 
     epsilon: float = 0.1
     """Share of requests that may outgrow their bound."""
-    window: int = 500
+    window: int = 300
     """Newest errors kept per length bucket."""
-    min_bucket: int = 50
+    min_bucket: int = 30
     """A bucket with fewer errors uses those of all buckets."""
+    adaptation: float = 0.02
+    """Step by which epsilon follows misses and hits; 0: fixed."""
 
     def __post_init__(self) -> None:
         require("calibration.epsilon", self.epsilon, 0.001, 0.5)
         require("calibration.window", self.window, 20, 100_000)
+        require("calibration.adaptation", self.adaptation, 0, 0.5)
         require("calibration.min_bucket", self.min_bucket, 1, self.window)
 
 

@@ -19,6 +19,9 @@ from hmas.engine.features import LENGTH_BUCKET_EDGES
 
 BUCKETS: Final = range(len(LENGTH_BUCKET_EDGES) + 1)
 
+MOST_CORRECTION: Final = 0.4
+"""However long nothing was missed, at least some bound remains."""
+
 _COVERAGE_WINDOW: Final = 500
 _MIN_COVERAGE: Final = 20
 
@@ -38,13 +41,17 @@ class ErrorBuffer:
         self._newest.append(error)
         insort(self._sorted, error)
 
-    def bound(self, epsilon: float) -> int | None:
+    def bound(self, epsilon: float, correction: float = 0.0) -> int | None:
         """The finite-sample corrected quantile: rank ``ceil((n + 1)(1 - epsilon))`` of n.
 
         None when n is too small for any finite bound to hold with that confidence.
+        ``correction`` is added to epsilon; past the largest error of the buffer it ends there.
         """
-        rank = math.ceil((len(self._sorted) + 1) * (1 - epsilon))
-        return self._sorted[max(rank, 1) - 1] if rank <= len(self._sorted) else None
+        count = len(self._sorted)
+        if math.ceil((count + 1) * (1 - epsilon)) > count:
+            return None
+        rank = math.ceil((count + 1) * (1 - epsilon - correction))
+        return self._sorted[min(count, max(rank, 1)) - 1]
 
     def errors(self) -> list[int]:
         return list(self._newest)
@@ -57,6 +64,11 @@ class ConformalBound:
     """``q_{1-epsilon}(D_b)`` per prompt-length bucket, with its coverage measured live.
 
     A bucket with fewer than ``min_bucket`` errors borrows the bound of all buckets together.
+
+    Buffers follow a shift of the mix only as fast as they fill, and the short requests of the
+    new mix finish first. So epsilon itself follows the misses (adaptive conformal inference,
+    Gibbs and Candes 2021): each miss lowers it by ``step * (1 - epsilon)``, each hit raises it
+    by ``step * epsilon``, which brings the long-run coverage to 1 - epsilon under any shift.
     """
 
     def __init__(
@@ -69,13 +81,14 @@ class ConformalBound:
         self._all = ErrorBuffer(config.window, _thinned(merged, config.window))
         self._hits: deque[bool] = deque(maxlen=_COVERAGE_WINDOW)
         self._hit_count = 0
+        self._correction = 0.0
 
     def observe(self, bucket: int, error: int) -> None:
         """A request of ``bucket`` completed ``error`` tokens above its prediction."""
         bucket = min(bucket, BUCKETS[-1])
         bound = self.bound(bucket)
         if bound is not None:
-            self._count(error <= bound)
+            self._count(hit=error <= bound)
         self._buckets[bucket].add(error)
         self._all.add(error)
 
@@ -90,10 +103,10 @@ class ConformalBound:
         epsilon = self._config.epsilon if epsilon is None else epsilon
         own = self._buckets[min(bucket, BUCKETS[-1])]
         if len(own) >= self._config.min_bucket:
-            bound = own.bound(epsilon)
+            bound = own.bound(epsilon, self._correction)
             if bound is not None:
                 return bound
-        return self._all.bound(epsilon)
+        return self._all.bound(epsilon, self._correction)
 
     def export(self, epsilon: float | None = None) -> dict[int, int] | None:
         """The fence for a directive: every bucket, or None while too little is known."""
@@ -114,7 +127,10 @@ class ConformalBound:
         """D_b for storage; buckets without errors are left out."""
         return {b: buffer.errors() for b, buffer in self._buckets.items() if len(buffer)}
 
-    def _count(self, hit: bool) -> None:
+    def _count(self, *, hit: bool) -> None:
+        epsilon = self._config.epsilon
+        moved = self._correction + self._config.adaptation * (epsilon if hit else epsilon - 1)
+        self._correction = min(MOST_CORRECTION, max(-epsilon, moved))
         if len(self._hits) == self._hits.maxlen:
             self._hit_count -= self._hits[0]
         self._hits.append(hit)

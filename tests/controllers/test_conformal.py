@@ -63,6 +63,23 @@ def test_coverage_recovers_after_a_shift() -> None:
     assert after == pytest.approx(0.9, abs=0.02)
 
 
+@pytest.mark.parametrize(("before", "after"), [((0, 30), (300, 200)), ((300, 200), (0, 30))])
+def test_epsilon_follows_a_shift_before_the_buffers_do(
+    before: tuple[float, float], after: tuple[float, float]
+) -> None:
+    noise = random.Random(6)
+    bound, fixed = (ConformalBound(CalibrationConfig(adaptation=a)) for a in (0.02, 0.0))
+    old = [int(noise.gauss(*before)) for _ in range(1000)]
+    new = [int(noise.gauss(*after)) for _ in range(300)]
+    for one in (bound, fixed):
+        live_coverage(one, old)
+    live_coverage(fixed, new[:60])
+    live_coverage(bound, new[:60])
+    adapted = live_coverage(bound, new[60:])
+    assert adapted == pytest.approx(0.9, abs=0.02)
+    assert abs(adapted - 0.9) < abs(live_coverage(fixed, new[60:]) - 0.9)
+
+
 def test_coverage_is_reported_once_there_is_something_to_report() -> None:
     bound = ConformalBound(CalibrationConfig())
     for _ in range(25):
@@ -109,10 +126,11 @@ def test_an_aborted_request_counts_only_as_a_certain_miss() -> None:
 
 def test_errors_round_trip_and_warm_start() -> None:
     noise = random.Random(5)
-    first = ConformalBound(CalibrationConfig())
+    config = CalibrationConfig(adaptation=0)
+    first = ConformalBound(config)
     for _ in range(2000):
         first.observe(noise.randrange(12), int(noise.gauss(0, 50)))
-    second = ConformalBound(CalibrationConfig(), first.errors())
+    second = ConformalBound(config, first.errors())
     assert second.errors() == first.errors()
     for bucket in BUCKETS:
         assert second.bound(bucket) == first.bound(bucket)
