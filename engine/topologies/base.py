@@ -230,7 +230,12 @@ class OnTimeTopology(Topology):
 
     def _walk(self, now_s: float) -> Iterator[QueuedRequest]:
         self._expire(now_s)
-        return chain(self._by_rank(now_s), (late for late in self._arrivals if late.late))
+        return chain(self._by_rank(now_s), self._late())
+
+    def _late(self) -> Iterator[QueuedRequest]:
+        for request in self._arrivals:
+            if request.late:
+                yield request
 
     def _expire(self, now_s: float) -> None:
         self._expiry.expire(now_s)

@@ -186,8 +186,11 @@ class Lottery(SharingTopology):
     def _by_rank(self, now_s: float) -> Iterator[QueuedRequest]:
         """The winner; nobody knows who follows, so the others stand by age."""
         winner = self._best(now_s)
-        others = (r for r in self._arrivals if not r.late and r is not winner)
-        return others if winner is None else chain((winner,), others)
+        if winner is not None:
+            yield winner
+        for request in self._arrivals:
+            if request is not winner and not request.late:
+                yield request
 
 
 class Priority(KeyedTopology):

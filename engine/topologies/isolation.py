@@ -9,41 +9,45 @@ from typing import ClassVar
 
 from hmas.engine.directive import Hints
 from hmas.engine.topologies.base import AGING, HintSpec, OnTimeTopology
+from hmas.engine.topologies.cost import token_cost
 from hmas.engine.topologies.queued import LazyHeap, QueuedRequest
 
 _RECENT = 512
 _WARM = 16
 
 
-def urgency(request: QueuedRequest) -> float:
-    """S_r of the paper's Eq. 5 without V_sys, which shifts all keys alike."""
-    return request.features.slack_s(0.0)
+_MOST_WORK = 1e6
 
 
 class TwoLane(OnTimeTopology):
-    """A fast and a slow lane, split on T_tot, each ordered by urgency S_r (paper 3.5).
+    """A fast and a slow lane, split on T_tot, each ordered by urgency S_r (paper 3.5, Eq. 5).
 
     Of each ``gate_period`` admissions the fast lane gets ``fast_share``, the slow lane the
     rest; an empty lane passes its turn on. With ``split_s`` 0 the split follows the median
-    T_tot of the last 512 requests. O(log n).
+    T_tot of the last 512 requests. S_r counts in steps of ``slack_step_s``, and within a step the
+    least work goes first: under overload the exact order by slack starts those that barely make
+    it and loses the many that would have followed. Late requests of both lanes come after what
+    is on time in either. O(log n).
 
     Starvation bound, besides aging: the slow lane gets at least one of each ``gate_period``
-    admissions while it holds requests.
+    admissions while it holds requests that are on time.
     """
 
     name = "two_lane"
     fights = "long requests that block short ones (sustained head-of-line blocking)"
     HINTS: ClassVar[Mapping[str, HintSpec]] = {
-        "aging_every": AGING,
+        "aging_every": AGING._replace(default=100),
         "gate_period": HintSpec(10, 2, 100, "admissions in one turn of the gate"),
         "fast_share": HintSpec(0.7, 0.1, 0.9, "share of the gate's turn for the fast lane"),
         "split_s": HintSpec(0, 0, 3600, "T_tot in seconds that parts the lanes; 0: follow the mix"),
+        "slack_step_s": HintSpec(30, 0, 3600, "seconds of slack that count alike; 0: none do"),
     }
 
     def __init__(self, hints: Hints | None = None) -> None:
         super().__init__(hints)
-        self._fast = LazyHeap(urgency)
-        self._slow = LazyHeap(urgency)
+        self._fast = LazyHeap(self.urgency)
+        self._slow = LazyHeap(self.urgency)
+        self._slack_step_s = self.hints["slack_step_s"]
         self._containers += [self._fast, self._slow]
         self._recent: deque[float] = deque(maxlen=_RECENT)
         self._split_s = self.hints["split_s"]
@@ -52,6 +56,13 @@ class TwoLane(OnTimeTopology):
         self._fast_turns = min(period - 1, max(1, round(period * self.hints["fast_share"])))
         self._gate = 0
         self._until_split = 0
+
+    def urgency(self, request: QueuedRequest) -> float:
+        """Lower is served earlier. S_r without V_sys, which shifts all keys alike."""
+        slack_s = request.features.slack_s(0.0)
+        if not self._slack_step_s:
+            return slack_s
+        return slack_s // self._slack_step_s * _MOST_WORK + min(token_cost(request), _MOST_WORK - 1)
 
     def _push(self, request: QueuedRequest) -> None:
         service_s = request.features.service_time_s

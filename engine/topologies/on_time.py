@@ -96,6 +96,8 @@ class OnTime(Topology):
     with an early deadline need room, too. Plans are made every 50 ms (less often with
     thousands waiting); requests that come between two plans join by deadline. Late requests
     come last, oldest first. O(log n) per request, amortised.
+
+    Starvation bound: aging alone; the largest work may be set aside in every plan.
     """
 
     name = "on_time"

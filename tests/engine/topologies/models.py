@@ -144,8 +144,9 @@ class Lanes(Model):
     def is_slow(self, request: QueuedRequest) -> bool:
         return request.features.service_time_s > self.hints["split_s"]
 
-    def urgency(self, request: QueuedRequest) -> float:
-        return request.features.slack_s(0.0)
+    def urgency(self, request: QueuedRequest) -> tuple[float, float]:
+        slack_s, step_s = request.features.slack_s(0.0), self.hints["slack_step_s"]
+        return (slack_s // step_s, token_cost(request)) if step_s else (slack_s, 0.0)
 
     def served(self, request: QueuedRequest) -> None:
         self.gate = (self.gate + 1) % int(self.hints["gate_period"])
