@@ -20,9 +20,11 @@ from hmas.bench.vllm_lab import Engine, make_request, make_scheduler, model_outp
 from hmas.engine.clock import SystemClock
 from hmas.engine.directive import Controls, Directive
 from hmas.engine.features import XARGS_KEY, RequestFeatures, encode_features
+from hmas.engine.topologies import BASELINE, topology_names
 from hmas.engine.vllm_scheduler import PolymorphicScheduler
 
 REQUESTS = 600
+OTHERS = [name for name in topology_names() if name != BASELINE]
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def disturb(host: Any, scenario: Scenario, step: int) -> int:
         send("fcfs", Controls(fence={0: -100_000}))
         assert not host.in_stock_order
     if scenario.swap_every and step % scenario.swap_every == 0:
-        send(("edf", "sjf", "two_lane", "wfq")[step % 4], Controls(n_run=3, token_budget=77))
+        send(OTHERS[step % len(OTHERS)], Controls(n_run=3, token_budget=77))
         assert not host.in_stock_order
         send("fcfs", Controls())
         assert host.in_stock_order

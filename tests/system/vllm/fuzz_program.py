@@ -52,6 +52,7 @@ class Run:
         self.pending: list[Any] = []
         self.counts: Counter[str] = Counter()
         self.version = 0
+        self.prefers_srtf = seed % 3 == 0
 
     def arrive(self, number: int) -> None:
         name = f"r{number}"
@@ -91,11 +92,14 @@ class Run:
 
     def direct(self) -> None:
         generator = self.random
-        topology = generator.choice([*topology_names() * 4, "unheard_of"])
+        preferred = ["srtf"] * 60 if self.prefers_srtf else []
+        topology = generator.choice([*topology_names() * 4, "unheard_of", *preferred])
         hints = {}
         if topology in topology_names() and generator.random() < 0.5:
             for name, (low, high) in hint_bounds(topology).items():
-                hints[name] = generator.choice([low, high, *[(low + high) / 2] * 8, high + 1])
+                hints[name] = generator.choice([low, high, *[(low + high) / 2] * 30, high + 1])
+        if topology == "srtf":
+            hints |= {"min_run_s": 0.0, "hysteresis": 1.0, "max_preemptions": 3.0}
         self.version += generator.choice([0, 1, 1, 1, 5]) or -1
         reply = self.host.mailbox.deliver(
             Directive(
@@ -110,6 +114,7 @@ class Run:
             )
         )
         self.counts["acked" if reply.accepted else "refused"] += 1
+        self.counts[f"used {self.host.core.topology.name}"] += 1
 
     def controls(self) -> Controls:
         generator = self.random
@@ -124,7 +129,9 @@ class Run:
         )
 
     def step(self) -> None:
+        preempted = self.preempted_by_choice()
         output = self.scheduler.schedule()
+        self.counts["yielded"] += self.preempted_by_choice() - preempted
         self.counts["preemptions"] += len(output.preempted_req_ids or ())
         self.counts["tokens"] += output.total_num_scheduled_tokens
         self.pending.append((output, model_output(output, self.scheduler)))
@@ -134,6 +141,10 @@ class Run:
                 for out in batch.outputs:
                     self.outputs[out.request_id].extend(out.new_token_ids)
         self.check_places()
+
+    def preempted_by_choice(self) -> int:
+        entries = self.host.ledger._entries.values()
+        return sum(entry.preempted for entry in entries)
 
     def check_places(self) -> None:
         scheduler = self.scheduler

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hmas.engine.topologies import topology_names
 from tests.system.vllm.environment import run_program
 
 pytestmark = pytest.mark.vllm
@@ -16,3 +17,5 @@ def test_no_sequence_of_directives_harms_a_request() -> None:
     assert totals["acked"] > 100 * RUNS, "the directives were worth sending"
     assert totals["refused"] > RUNS
     assert totals["preemptions"] > 10 * RUNS
+    assert totals["yielded"] > RUNS, "srtf preempted by its own choice"
+    assert all(totals[f"used {name}"] > RUNS for name in topology_names())
