@@ -13,6 +13,7 @@ from hmas.daemon.cli.exits import Exit, fail
 BENCHES = {
     "gateway": "added latency and requests/s through the gateway",
     "overhead": "schedule() with and without the plug-in (in a vLLM environment)",
+    "topologies": "one operation, a swap and the memory of each topology",
     "paper": "the paper's tables and figures in virtual time, its numbers beside ours",
     "demo": "plain FCFS against H-MAS on the simulator",
 }
