@@ -1,0 +1,77 @@
+"""A profile out of a recorded run of a real vLLM: step model, and the costs around the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hmas.bench.fit import relative_least_squares
+from hmas.bench.fit_recorder import StepLog
+from hmas.bench.kernels import StepShape
+from hmas.engine.directive import StepModel
+from hmas.engine.simulator.profile import FitError, Frontend
+
+REWEIGHTINGS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SeenByClient:
+    """One request at its client: monotonic seconds, as in the step log."""
+
+    name: str
+    due_s: float
+    first_s: float
+    prompt_tokens: int
+
+
+def fit_mean_steps(
+    shapes: Sequence[StepShape], step_ms: Sequence[float]
+) -> tuple[StepModel, FitError]:
+    """The step model whose sums over many steps meet the measured sums.
+
+    Noise only ever makes a step longer. Errors relative to the measured time would trust lucky
+    steps most and come out too fast, so errors are relative to the model's own time instead.
+
+    Raises:
+        ValueError: fewer steps than coefficients.
+    """
+    if len(shapes) < 5:
+        raise ValueError(f"{len(shapes)} recorded steps are too few for five coefficients")
+    design = np.array([[1.0, *shape, shape.prefill_tokens**2] for shape in shapes], np.float64)
+    target = np.array(step_ms, np.float64)
+    expected = np.full(len(target), float(np.median(target)))
+    for _ in range(REWEIGHTINGS):
+        coefficients = relative_least_squares(design, target, (target / expected) ** 2)
+        expected = np.maximum(design @ coefficients, 1e-3)
+    error = np.abs(expected - target) / target
+    base, prefill, context, sequence, quadratic = (float(f"{c:.4g}") for c in coefficients)
+    model = StepModel(
+        base_ms=base, prefill_ms=prefill, context_ms=context, sequence_ms=sequence,
+        prefill_quadratic_ms=quadratic,
+    )  # fmt: skip
+    median, p90 = (round(float(np.quantile(error, level)), 4) for level in (0.5, 0.9))
+    return model, FitError(points=len(target), median=median, p90=p90)
+
+
+def fit_frontend(log: StepLog, seen: Sequence[SeenByClient]) -> Frontend:
+    """Client to engine by prompt length, and engine to client, as means over the requests.
+
+    Raises:
+        ValueError: no request is in both records.
+    """
+    known = [(one, times) for one in seen if (times := log.requests.get(one.name)) is not None]
+    into = [(1000 * (times.added_s - one.due_s), one.prompt_tokens) for one, times in known]
+    out = [1000 * (one.first_s - t.first_s) for one, t in known if t.first_s is not None]
+    if not into or not out:
+        raise ValueError("no request is both in the step log and seen by the client")
+    delay_ms = np.maximum([delay for delay, _ in into], 1e-3)
+    design = np.array([[1.0, tokens] for _, tokens in into], np.float64)
+    typical = np.full(len(delay_ms), float(np.median(delay_ms)))
+    request, token = relative_least_squares(design, delay_ms, (delay_ms / typical) ** 2)
+    return Frontend(
+        request_ms=round(float(request), 4),
+        prompt_token_ms=round(float(token), 6),
+        output_ms=round(max(0.0, float(np.mean(out))), 4),
+    )
