@@ -127,7 +127,13 @@ class StateraConfig:
     kv_target: float = 0.95
     """KV use below which a fence that holds requests back is relaxed."""
     tpot_guard: float = 0.9
-    """Share of the tightest running TPOT target that one step may take."""
+    """Share of a TPOT target that steps may use, to begin with."""
+    tpot_guard_low: float = 0.75
+    tpot_guard_high: float = 1.0
+    tpot_miss_rate: float = 0.003
+    """Share of requests that may miss their TPOT target for the sake of faster prefill."""
+    guard_step: float = 0.03
+    """Step by which the guard follows misses and hits; 0: fixed."""
 
     def __post_init__(self) -> None:
         require_above("statera.u_low", self.u_low, 0)
@@ -144,7 +150,12 @@ class StateraConfig:
         require_above("statera.recompute_band", self.recompute_band, 0)
         require("statera.kv_margin", self.kv_margin, 0, 0.9)
         require("statera.kv_target", self.kv_target, 0.1, 1)
-        require("statera.tpot_guard", self.tpot_guard, 0.1, 10)
+        require("statera.tpot_guard_low", self.tpot_guard_low, 0.1, 10)
+        require("statera.tpot_guard_high", self.tpot_guard_high, self.tpot_guard_low, 10)
+        low, high = self.tpot_guard_low, self.tpot_guard_high
+        require("statera.tpot_guard", self.tpot_guard, low, high)
+        require("statera.tpot_miss_rate", self.tpot_miss_rate, 0, 1)
+        require("statera.guard_step", self.guard_step, 0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

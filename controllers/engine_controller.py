@@ -19,11 +19,12 @@ from hmas.controllers.guards.watch import GuardWatch
 from hmas.controllers.issuer import Content, Issuer
 from hmas.controllers.meta.base import MetaContext, Outcome
 from hmas.controllers.overrides import NO_OVERRIDES, Overrides
-from hmas.controllers.qos import QosAgent
+from hmas.controllers.qos import Learning, QosAgent
 from hmas.controllers.sentences import change_words, holding_words, state_words
 from hmas.controllers.slow_loop import SlowLoop
 from hmas.controllers.statera import Statera
 from hmas.controllers.step_fit import StepFit
+from hmas.controllers.tpot_guard import TpotGuard
 from hmas.controllers.views import VLong, VShort
 from hmas.engine.directive import (
     UNBOUNDED,
@@ -66,10 +67,10 @@ class EngineController:
         fitted = resume.step_model if resume else None
         self._step_fit = StepFit(config.step_fit, fitted or prior, proven=fitted is not None)
         epsilon = config.calibration.epsilon
-        self._qos = QosAgent(
-            self.engine_id, config.views, self._calibration, self._step_fit, epsilon
-        )
-        self._statera = Statera(config.statera, description.limits, epsilon)
+        self._guard = TpotGuard(config.statera)
+        learning = Learning(self._calibration, self._step_fit, self._guard)
+        self._qos = QosAgent(self.engine_id, config.views, learning, epsilon)
+        self._statera = Statera(config.statera, description.limits, epsilon, self._guard)
         self._slow = SlowLoop(
             self.engine_id, config, self._available(), _start(description, config)
         )
@@ -99,7 +100,7 @@ class EngineController:
         self._description = description
         self._slow.available = self._available()
         epsilon = self.config.calibration.epsilon
-        self._statera = Statera(self.config.statera, description.limits, epsilon)
+        self._statera = Statera(self.config.statera, description.limits, epsilon, self._guard)
         version = description.active.version if description.active else 0
         self._issuer.restart(version)
         self._notice_boot(description.boot_id, now_s)

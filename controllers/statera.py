@@ -21,6 +21,7 @@ from typing import Final
 from hmas.controllers.config import StateraConfig
 from hmas.controllers.conformal import ConformalBound
 from hmas.controllers.fence_risk import FenceRisk, recompute_share
+from hmas.controllers.tpot_guard import TpotGuard
 from hmas.controllers.views import VShort
 from hmas.engine.directive import Controls, EngineLimits, StepModel
 
@@ -80,13 +81,16 @@ class Actuator:
 class Statera:
     """``update`` once per cycle; the same inputs in the same order give the same controls."""
 
-    def __init__(self, config: StateraConfig, limits: EngineLimits, epsilon: float) -> None:
+    def __init__(
+        self, config: StateraConfig, limits: EngineLimits, epsilon: float, guard: TpotGuard
+    ) -> None:
         self._config = config
         self._limits = limits
         tokens, sequences = limits.max_num_batched_tokens, limits.max_num_seqs
         self.budget = Actuator(config.min_token_budget, tokens, config.levels)
         self.n_run = Actuator(config.min_n_run, sequences, config.levels)
         self.risk = FenceRisk(config, epsilon)
+        self.guard = guard
         self._mean_error = 0.0
         self._recomputing = 0.0
         self._last_s: float | None = None
@@ -119,7 +123,7 @@ class Statera:
             fence=self._fence(calibration, epsilon),
             kv_margin=self._config.kv_margin,
             step_model=step_model,
-            tpot_guard=self._config.tpot_guard,
+            tpot_guard=self.guard.value,
         )
 
     def _token_budget(self, *, known: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from hmas.controllers.qos.long import LongWindow
 from hmas.controllers.qos.requests import RequestWindows
 from hmas.controllers.qos.steps import StepSignals, StepWindows
 from hmas.controllers.step_fit import StepFit
+from hmas.controllers.tpot_guard import TpotGuard
 from hmas.controllers.views import VLong, VShort
 from hmas.engine.events import (
     Event,
@@ -35,6 +36,14 @@ MAX_STRETCH: Final = 1.5
 """A window closed later than this many times its length is not a completed one."""
 
 
+class Learning(NamedTuple):
+    """What learns from each request and step."""
+
+    calibration: ConformalBound
+    step_fit: StepFit
+    guard: TpotGuard
+
+
 class QosAgent:
     """Observes events; ``short_view`` every cycle, ``close_window`` when a window ends.
 
@@ -45,14 +54,14 @@ class QosAgent:
         self,
         engine_id: str,
         config: ViewConfig,
-        calibration: ConformalBound,
-        step_fit: StepFit,
+        learning: Learning,
         epsilon: float,
     ) -> None:
         self._engine_id = engine_id
         self._config = config
-        self._calibration = calibration
-        self._step_fit = step_fit
+        self._calibration = learning.calibration
+        self._step_fit = learning.step_fit
+        self._guard = learning.guard
         self._ledger = Ledger(self)
         self._steps = StepWindows(config)
         self._requests = RequestWindows(config)
@@ -163,6 +172,8 @@ class QosAgent:
         error = event.output_tokens - features.predicted_output_tokens
         if event.outcome is Outcome.COMPLETED:
             self._calibration.observe(features.length_bucket, error)
+            if event.output_tokens > 1:
+                self._guard.observe(missed=not event.tpot_ok)
         elif event.outcome is Outcome.ABORTED:
             self._calibration.observe_censored(features.length_bucket, error)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hmas.controllers.config import CalibrationConfig, StateraConfig
 from hmas.controllers.conformal import ConformalBound
 from hmas.controllers.statera import Actuator, Statera
+from hmas.controllers.tpot_guard import TpotGuard
 from hmas.controllers.views import VShort
 from hmas.engine.directive import Controls, StepModel
 from tests.controllers.support import LIMITS, short
@@ -21,7 +22,8 @@ CYCLE_S = 0.25
 
 
 def make_statera(**config: Any) -> Statera:
-    return Statera(StateraConfig(**{"cold_share": 1.0, **config}), LIMITS, 0.1)
+    settings = StateraConfig(**{"cold_share": 1.0, **config})
+    return Statera(settings, LIMITS, 0.1, TpotGuard(settings))
 
 
 def update(statera: Statera, view: VShort, model: StepModel | None = None) -> Controls:

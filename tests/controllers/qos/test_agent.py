@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from hmas.controllers.config import CalibrationConfig, StepFitConfig, ViewConfig
+from hmas.controllers.config import CalibrationConfig, StateraConfig, StepFitConfig, ViewConfig
 from hmas.controllers.conformal import ConformalBound
-from hmas.controllers.qos import QosAgent
+from hmas.controllers.qos import Learning, QosAgent
 from hmas.controllers.qos.agent import mismatch
 from hmas.controllers.step_fit import StepFit
+from hmas.controllers.tpot_guard import TpotGuard
 from hmas.engine.events import Outcome
 from tests.controllers.support import ENGINE, arrived, features, finished, first_token, step
 
 
 def make_agent() -> tuple[QosAgent, ConformalBound]:
     calibration = ConformalBound(CalibrationConfig())
-    fit = StepFit(StepFitConfig())
-    return QosAgent(ENGINE, ViewConfig(), calibration, fit, 0.1), calibration
+    learning = Learning(calibration, StepFit(StepFitConfig()), TpotGuard(StateraConfig()))
+    return QosAgent(ENGINE, ViewConfig(), learning, 0.1), calibration
 
 
 def run(agent: QosAgent, from_s: float, to_s: float, *, per_s: int = 10) -> None:
