@@ -105,9 +105,9 @@ def compare_cpu(
     """
     model = write_model(folder / "model", CPU_LLAMA)
     log = folder / "steps.jsonl"
-    vllm_core, our_cores = _cores()
+    vllm_core, our_cores = split_cores()
     say("starting a real vLLM on the CPU")
-    with _pinned(our_cores), vllm_server(
+    with pinned(our_cores), vllm_server(
         model, folder / "vllm", scheduler=RECORDER, blocks=LIMITS.kv_blocks + 1,
         max_num_seqs=LIMITS.max_num_seqs, flags=FLAGS, environ={LOG_VARIABLE: str(log)},
         cpus=vllm_core,
@@ -195,14 +195,14 @@ def _asked(request: WorkloadRequest) -> Asked:
     )
 
 
-def _cores() -> tuple[tuple[int, ...], tuple[int, ...]]:
+def split_cores() -> tuple[tuple[int, ...], tuple[int, ...]]:
     """One core for vLLM, the others for us; the same one where there is no other."""
     first, *others = sorted(os.sched_getaffinity(0))
     return (first,), tuple(others) or (first,)
 
 
 @contextmanager
-def _pinned(cores: Sequence[int]) -> Iterator[None]:
+def pinned(cores: Sequence[int]) -> Iterator[None]:
     """This process on ``cores`` only."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)

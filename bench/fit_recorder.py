@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,11 +107,17 @@ class RequestTimes:
 
 @dataclass(frozen=True, slots=True)
 class StepLog:
-    """Everything recorded between two times."""
+    """Everything recorded between two times; ``spans`` are begin and end of each step."""
 
     shapes: list[StepShape] = field(default_factory=list)
     step_ms: list[float] = field(default_factory=list)
     requests: dict[str, RequestTimes] = field(default_factory=dict)
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def idle(self, from_s: float, to_s: float) -> bool:
+        """Whether no step ran in this time."""
+        place = bisect_left(self.spans, (to_s,))
+        return place == 0 or self.spans[place - 1][1] <= from_s
 
 
 def read_log(path: Path, since_s: float = 0.0, until_s: float = float("inf")) -> StepLog:
@@ -138,6 +145,7 @@ def read_log(path: Path, since_s: float = 0.0, until_s: float = float("inf")) ->
             ended_s = next_step[0]
         log.shapes.append(StepShape(prefill, context, sequences))
         log.step_ms.append((ended_s - begun_s) * 1000)
+        log.spans.append((begun_s, ended_s))
         ends[step[1]] = ended_s
     for times in log.requests.values():
         times.first_s = ends.get(times.first_s or 0.0, times.first_s)

@@ -45,3 +45,12 @@ def test_the_frontend_is_what_lies_between_client_and_engine():
 def test_records_without_a_common_request_are_refused():
     with pytest.raises(ValueError, match="no request"):
         fit_frontend(StepLog(), [SeenByClient("a", 0.0, 1.0, 5)])
+
+
+def test_waiting_for_a_step_to_end_is_not_the_frontends_cost():
+    seen = [SeenByClient(f"r{n}", float(n), n + 0.6, 10) for n in range(40)]
+    busy = {f"r{n}": RequestTimes(n + 0.5, n + 0.59) for n in range(20)}
+    idle = {f"r{n}": RequestTimes(n + 0.003, n + 0.59) for n in range(20, 40)}
+    log = StepLog(requests=busy | idle, spans=[(n + 0.001, n + 0.5) for n in range(20)])
+    frontend = fit_frontend(log, seen)
+    assert frontend.request_s(10) == pytest.approx(0.003, abs=1e-4)
