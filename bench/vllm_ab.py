@@ -143,8 +143,8 @@ class Experiment:
                 report = self._replay(name, stack.gateway_url, requests, stack.api_key)
         if report.errors:
             self._line.say(f"{name}: {report.errors}")
-        told = _round(number, system, report)
-        self._line.say(_words(told))
+        told = round_of(number, system, report)
+        self._line.say(words(told))
         return told
 
     def _replay(
@@ -155,7 +155,8 @@ class Experiment:
             return asyncio.run(replay_live(requests, target, on_progress))
 
 
-def _round(number: int, system: str, report: LiveReport) -> Round:
+def round_of(number: int, system: str, report: LiveReport) -> Round:
+    """The figures of one replay."""
     summary = report.summary()
     return Round(
         number=number,
@@ -171,7 +172,8 @@ def _round(number: int, system: str, report: LiveReport) -> Round:
     )
 
 
-def _words(told: Round) -> str:
+def words(told: Round) -> str:
+    """One line that says how a round went."""
     return (
         f"round {told.number} {told.system:5}: goodput {told.goodput_rate:.3f}, TTFT p50"
         f" {told.ttft_p50_ms:.0f} p95 {told.ttft_p95_ms:.0f} ms, TPOT p50 {told.tpot_p50_ms:.1f}"
@@ -233,7 +235,7 @@ def render(outcome: dict[str, Any]) -> str:
         f"overload {outcome['rate_rps']:.2f} requests/s ="
         f" {outcome['plan']['overload']:g} x stock's {outcome['capacity_rps']:.2f}/s"
     )
-    lines += [_words(Round(**one)) for one in outcome["rounds"]]
+    lines += [words(Round(**one)) for one in outcome["rounds"]]
     for system in SYSTEMS:
         told = ", ".join(
             f"{name} {value:.3f}" for name, value in outcome["medians"][system].items()

@@ -31,8 +31,8 @@ TOKEN_BUDGET: Final = 2048 // LENGTH_SCALE
 TTFT_SLACK: Final = 10.0
 TPOT_SLACK: Final = 4.0
 OVERLOAD: Final = 1.5
-LONGEST_PROMPT: Final = 1000
-LONGEST_OUTPUT: Final = 200
+LONGEST_PROMPT: Final = 8000
+LONGEST_OUTPUT: Final = 1600
 SPARSE_S: Final = 1.0
 
 
@@ -52,14 +52,16 @@ class Unloaded:
     tpot_ms: float
 
 
-def azure_scaled(rps: float, duration_s: float, seed: int) -> list[WorkloadRequest]:
-    """Requests with predicted lengths and Table 6's own SLOs."""
+def azure_scaled(
+    rps: float, duration_s: float, seed: int, length_scale: int = LENGTH_SCALE
+) -> list[WorkloadRequest]:
+    """Requests with predicted lengths and Table 6's own SLOs; lengths over ``length_scale``."""
     trace = window(generate(AzureLike(rps=rps, duration_s=duration_s * 4, seed=seed)), rps, None)
     scaled = [
         replace(
             request,
-            prompt_tokens=min(LONGEST_PROMPT, max(4, request.prompt_tokens // LENGTH_SCALE)),
-            output_tokens=min(LONGEST_OUTPUT, max(2, request.output_tokens // LENGTH_SCALE)),
+            prompt_tokens=max(4, min(LONGEST_PROMPT, request.prompt_tokens) // length_scale),
+            output_tokens=max(2, min(LONGEST_OUTPUT, request.output_tokens) // length_scale),
         )
         for request in window(trace, rps, duration_s)
     ]

@@ -77,8 +77,8 @@ def vllm_server(
     *,
     engine_id: str = "engine0",
     scheduler: str | None = SCHEDULER,
-    blocks: int = 512,
-    max_num_seqs: int = 64,
+    blocks: int | None = 512,
+    max_num_seqs: int | None = 64,
     arguments: Sequence[str] = (),
     flags: Sequence[str] = TINY_FLAGS,
     environ: dict[str, str] | None = None,
@@ -88,6 +88,7 @@ def vllm_server(
 
     Args:
         scheduler: the ``--scheduler-cls``; None: stock vLLM.
+        blocks: KV blocks of 32 tokens; None, as with ``max_num_seqs``: vLLM's own choice.
         arguments: more of the command line; ``flags`` replace those for the tiny test model.
         cpus: pin all of its processes to these cores.
 
@@ -98,8 +99,11 @@ def vllm_server(
     port, runtime_dir = free_port(), directory / "run"
     command = [str(vllm_python()), "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", str(model), "--served-model-name", MODEL_NAME]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--block-size", "32"]
-    command += ["--num-gpu-blocks-override", str(blocks), "--max-num-seqs", str(max_num_seqs)]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    if blocks is not None:
+        command += ["--block-size", "32", "--num-gpu-blocks-override", str(blocks)]
+    if max_num_seqs is not None:
+        command += ["--max-num-seqs", str(max_num_seqs)]
     command += [*flags, *(("--scheduler-cls", scheduler) if scheduler else ()), *arguments]
     identity = {"HMAS_RUNTIME_DIR": str(runtime_dir), "HMAS_ENGINE_ID": engine_id}
     log = directory / "vllm.log"

@@ -5,6 +5,7 @@ import pytest
 from hmas.bench.live import LiveReport
 from hmas.bench.metrics import RequestResult
 from hmas.bench.vllm_ab_load import (
+    LENGTH_SCALE,
     LONGEST_PROMPT,
     TPOT_SLACK,
     TTFT_SLACK,
@@ -26,7 +27,10 @@ def result(arrival_s=0.0, ttft_s=0.1, tpot_s=0.01, tokens=11, finished=True):
 def test_the_rate_is_kept_and_lengths_fit_the_small_engine():
     requests = azure_scaled(8.0, 30.0, seed=1)
     assert len(requests) == pytest.approx(240, abs=2)
-    assert max(request.features.prompt_tokens for request in requests) <= LONGEST_PROMPT
+    assert (
+        max(request.features.prompt_tokens for request in requests)
+        <= LONGEST_PROMPT // LENGTH_SCALE
+    )
     assert requests == azure_scaled(8.0, 30.0, seed=1)
 
 
