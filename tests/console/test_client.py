@@ -9,6 +9,7 @@ import pytest
 
 from hmas.console.client import AdminClient, ApiError, RefusedError, TokenError, UnreachableError
 from hmas.daemon.wire import BypassRequest, ControlsRequest, PinRequest, Role
+from hmas.engine.topologies import topology_names
 
 
 def answering(response: httpx.Response) -> AdminClient:
@@ -51,7 +52,7 @@ def test_a_refusal_names_the_fix(client: AdminClient) -> None:
     with pytest.raises(RefusedError) as caught:
         client.apply(PinRequest(topology="edff", reason="because"))
     assert caught.value.status == 422
-    assert "use one of: edf, fcfs" in caught.value.lines[0]
+    assert f"use one of: {', '.join(sorted(topology_names()))}" in caught.value.lines[0]
 
 
 def test_names_are_one_segment_of_the_path(client: AdminClient) -> None:
