@@ -58,7 +58,7 @@ class Srtf(KeyedTopology):
         "aging_every": AGING,
         "by_work": BY_WORK._replace(default=1),
         "hysteresis": HintSpec(4, 1, 100, "how many times longer the victim's rest must be"),
-        "max_preemptions": HintSpec(1, 0, 8, "most preemptions of one request; 0: none at all"),
+        "max_preemptions": HintSpec(2, 0, 8, "most preemptions of one request; 0: none at all"),
         "min_run_s": HintSpec(1, 0, 60, "seconds that a request runs before it may be preempted"),
     }
 
