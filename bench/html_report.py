@@ -18,6 +18,7 @@ table { border-collapse: collapse; margin: .6rem 0; font-size: 13px }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid #e4e7eb; text-align: right }
 th:first-child, td:first-child { text-align: left }
 .pass { color: #186a3b } .fail { color: #b03a2e; font-weight: 600 } .none { color: #7b8794 }
+.wide { overflow-x: auto }
 .note { color: #52606d; font-size: 13px }
 """
 
@@ -66,7 +67,8 @@ def html_table(rows: Sequence[Mapping[str, object]]) -> str:
     lines = [
         "<tr>" + "".join(_cell(row.get(column)) for column in columns) + "</tr>" for row in rows
     ]
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def _cell(value: object) -> str:

@@ -57,6 +57,7 @@ class Origin:
             "python": platform.python_version(),
             "hmas": hmas.__version__,
             "seconds": round(self.seconds, 1),
+            "load_average": round(os.getloadavg()[1], 2),
         }
 
 

@@ -10,8 +10,8 @@ from typing import Final
 from hmas.bench.paper.evidence import Evidence
 from hmas.bench.scenarios.catalogue import SCENARIOS
 
-WIDTH, HEIGHT = 760, 330
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 46, 48
+WIDTH, HEIGHT = 760, 344
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 60, 48
 PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 COLOURS: Final = ("#9aa5b1", "#e0a458", "#2a6fbb", "#cfd8e3")
 BAR_LOADS: Final = ("light", "moderate", "near", "over", "heavy", "stress")
@@ -43,7 +43,8 @@ def goodput_bars(evidence: Evidence) -> str:
         "H-MAS": [evidence.goodput(name, "hmas") for name in loads],
         "clairvoyant bound": [evidence.bound(name) for name in loads],
     }
-    return bars("Share of requests within both SLOs, by load", loads, rows)
+    labels = [f"{name}, {SCENARIOS[name].rps:g}/s" for name in loads]
+    return bars("Share of requests within both SLOs, by load", labels, rows)
 
 
 def _best_plain(evidence: Evidence, name: str) -> float | None:

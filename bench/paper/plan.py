@@ -32,8 +32,9 @@ WINDOWS: Final = ("window-300", "near", "window-1200")
 """The near-saturation replay is the one of 600 s."""
 TUNED: Final = ("near", "over", "heavy", "stress")
 """Where every static pair competes."""
-LIGHT_BUDGETS: Final = (256, 512, 1024)
-"""What competes at light load, where every order is the same."""
+CALM: Final = ("light", "moderate")
+CALM_BUDGETS: Final = (256, 512, 1024)
+"""What competes at calm loads, where every order is nearly the same."""
 BOUNDED: Final = (*AZURE_RPS, "week", "servegen", *DRIFTS, *SLICES)
 OTHERS: Final = (*AZURE_RPS, "week", "servegen")
 
@@ -83,7 +84,7 @@ def wanted(selection: Selection) -> dict[str, list[System]]:
         (4 in tables or 8 in figures, DRIFTS, [*main_systems(), ORACLE]),
         (5 in figures, SCALING, main_systems()),
         (6 in figures, WINDOWS, main_systems()),
-        (selection.everything, ("light",), [static(BASELINE, tokens) for tokens in LIGHT_BUDGETS]),
+        (selection.everything, CALM, [static(BASELINE, tokens) for tokens in CALM_BUDGETS]),
     ]
     for is_wanted, names, systems in groups:
         if is_wanted or selection.everything:

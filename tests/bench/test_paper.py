@@ -164,6 +164,17 @@ def test_a_target_fails_where_it_is_not(done: list[tuple[Job, JobResult]]) -> No
     assert found["light: goodput over the best of all"] is Verdict.FAIL
 
 
+def test_a_multiple_beyond_the_bound_is_named(done: list[tuple[Job, JobResult]]) -> None:
+    found = targets(invented(done, {"stock": 0.2, "hmas": 0.9, PLAIN.name: 0.7}))
+    [target] = [one for one in found if one.name == "near: goodput over the best FCFS budget"]
+    assert target.verdict is Verdict.FAIL
+    assert "out of reach" in target.detail
+
+
+def test_the_rule_row_has_no_verdict(evidence: Evidence) -> None:
+    assert not any("Rule-based Meta" in target.name for target in targets(evidence))
+
+
 def test_a_strong_stock_is_no_failure(done: list[tuple[Job, JobResult]]) -> None:
     found = verdicts(invented(done, {"stock": 0.5, "hmas": 0.9}))
     assert found["near: goodput over stock where stock is under 0.25"] is Verdict.DOES_NOT_APPLY
