@@ -4,84 +4,20 @@ from typing import Any
 
 import pytest
 
-from hmas.engine.clock import FakeClock
-from hmas.engine.core import DOUBT_HOLD_S, Identity
+from hmas.engine.core import DOUBT_HOLD_S
 from hmas.engine.directive import (
     Controls,
-    Describe,
-    Directive,
-    DirectiveReply,
-    EngineDescription,
     StepModel,
 )
 from hmas.engine.events import (
-    Event,
     Outcome,
     RequestFinished,
     RequestFirstToken,
     StepStats,
 )
-from hmas.engine.features import XARGS_KEY, encode_features
-from hmas.engine.vllm_host import MAX_FAULTS, VllmHost
-from tests.engine.fake_vllm import FakeQueue, FakeRequest, FakeScheduler, Status
-from tests.engine.support import directive, features
-
-
-class Rig:
-    """A host on a fake scheduler, with what it published."""
-
-    def __init__(self, **scheduler: Any) -> None:
-        self.scheduler = FakeScheduler(**scheduler)
-        self.clock = FakeClock(100.0)
-        self.events: list[Event] = []
-        self.host = VllmHost(
-            self.scheduler,
-            Identity("e", "boot", "vllm", "0.32.0", "tiny"),
-            self.clock,
-            make_queue=FakeQueue,
-            publish=self.events.append,
-        )
-
-    def add(self, name: str, **fields: Any) -> FakeRequest:
-        tags = features(name, arrival_s=self.clock.now_s(), slo_ttft_ms=1e6, **fields)
-        return self.scheduler.add(
-            self.host,
-            FakeRequest(
-                name,
-                arrival_time=self.clock.now_s(),
-                num_prompt_tokens=tags.prompt_tokens,
-                extra_args={XARGS_KEY: encode_features(tags)},
-            ),
-        )
-
-    def step(self, seconds: float = 0.1) -> list[str]:
-        self.clock.advance(seconds)
-        return self.scheduler.step(self.host)
-
-    def direct(self, version: int, topology: str, **fields: Any) -> DirectiveReply:
-        return self.send(directive(version, topology, **fields))
-
-    def send(self, sent: Directive) -> DirectiveReply:
-        reply = self.host.mailbox.deliver(sent)
-        assert isinstance(reply, DirectiveReply)
-        return reply
-
-    def describe(self) -> EngineDescription:
-        description = self.host.mailbox.deliver(Describe())
-        assert isinstance(description, EngineDescription)
-        return description
-
-    def of(self, kind: type[Event]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    @property
-    def is_stock(self) -> bool:
-        scheduler = self.scheduler
-        return (
-            isinstance(scheduler.waiting, FakeQueue)
-            and scheduler.max_num_active_reqs == 4
-            and scheduler.max_num_scheduled_tokens == 256
-        )
+from hmas.engine.vllm_host import MAX_FAULTS
+from tests.engine.fake_vllm import FakeQueue, Status
+from tests.engine.vllm_rig import Rig
 
 
 def test_without_a_directive_it_only_watches() -> None:
@@ -341,66 +277,3 @@ def test_the_limits_are_those_vllm_was_started_with() -> None:
     limits = Rig().describe().limits
     assert (limits.max_num_seqs, limits.max_num_batched_tokens) == (4, 256)
     assert (limits.kv_blocks, limits.block_size, limits.max_model_len) == (100, 16, 1024)
-
-
-def crowd(rig: Rig) -> list[FakeRequest]:
-    """Four long requests that run for two seconds, and a directive to preempt."""
-    assert rig.direct(1, "srtf", hints={"min_run_s": 1}, ttl_s=1000).accepted
-    fields = {"predicted_output_tokens": 900, "predicted_tpot_ms": 50.0, "slo_tpot_ms": 1000.0}
-    long = [rig.add(f"long{n}", **fields) for n in range(4)]
-    for _ in range(20):
-        rig.step()
-    assert rig.scheduler.running == long
-    return long
-
-
-SHORT = {"predicted_output_tokens": 5, "predicted_tpot_ms": 50.0, "predicted_ttft_ms": 10.0}
-
-
-def test_a_far_shorter_request_takes_the_slot_of_the_longest_and_gives_it_back() -> None:
-    rig = Rig()
-    long = crowd(rig)
-    short = rig.add("short", **SHORT)
-    assert rig.step() == ["short"]
-    [victim] = [request for request in long if request not in rig.scheduler.running]
-    assert (victim.num_preemptions, len(rig.scheduler.waiting)) == (1, 1)
-    assert [request.request_id for request in rig.scheduler.waiting] == [victim.request_id]
-    assert rig.step() == [], "no second victim"
-    rig.scheduler.finish(rig.host, short, Status.FINISHED_STOPPED)
-    assert rig.step() == [victim.request_id]
-    assert rig.host.faults == 0
-
-
-@pytest.mark.parametrize("obstacle", ["connector", "blocks", "old", "prefill"])
-def test_whoever_cannot_be_preempted_safely_runs_on(obstacle: str) -> None:
-    rig = Rig()
-    long = crowd(rig)
-    scheduler: Any = rig.scheduler
-    if obstacle == "connector":
-        scheduler.connector = object()
-    elif obstacle == "blocks":
-        scheduler._request_blocks_can_be_freed = lambda _: False
-    elif obstacle == "old":
-        rig.direct(2, "srtf", hints={"min_run_s": 60}, ttl_s=1000)
-    else:
-        scheduler._inflight_prefills.update(long)
-    rig.add("short", **SHORT)
-    assert rig.step() == []
-    assert rig.scheduler.running == long
-    assert rig.host.faults == 0
-
-
-def test_a_preemption_that_fails_leaves_the_request_running_in_stock_order() -> None:
-    rig = Rig()
-    long = crowd(rig)
-
-    def refuse(*_: Any) -> None:
-        raise RuntimeError("not now")
-
-    scheduler: Any = rig.scheduler
-    scheduler._preempt_request = refuse
-    rig.add("short", **SHORT)
-    assert rig.step() == []
-    assert rig.scheduler.running == long
-    assert (rig.host.faults, rig.host.in_stock_order) == (1, True)
-    assert [request.request_id for request in rig.scheduler.waiting] == ["short"]
