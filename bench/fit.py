@@ -3,6 +3,7 @@
 GPU profiles are composed of published kernel timings, plus what the host adds per step, which
 is fitted on published end-to-end points. ``cpu-tiny`` is fitted on steps of a real vLLM, as
 ``bench/measure_vllm.py`` records them. Least squares on the relative error throughout.
+``live NAME`` fits a profile of your own engine instead (see ``live --help``).
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ GPU_TARGETS: Final = {
         "h100_sxm", "H100-SXM5-80GB", "0.24.0", QWEN3_30B_A3B, 8192, 1024, fewest_decodes=16
     ),
 }
+
+LIVE: Final = "live"
+"""First argument that fits a profile to a real engine: ``hmas.bench.fit_live``."""
 
 CPU_PROFILE: Final = "cpu-tiny"
 MEASURED_STEPS: Final = "cpu_tiny_steps.csv"
@@ -277,12 +281,17 @@ def cpu_profile(path: Path) -> Profile:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == [LIVE]:
+        from hmas.bench.fit_live import main as fit_live
+
+        return fit_live(given[1:])
     parser = argparse.ArgumentParser(prog="python -m hmas.bench.fit", description=__doc__)
     parser.add_argument("profile", choices=sorted([*GPU_TARGETS, CPU_PROFILE]))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--steps", type=Path, default=Path(__file__).with_name(MEASURED_STEPS))
     parser.add_argument("--output", type=Path, help="write the profile here instead of printing")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(given)
     try:
         if arguments.profile == CPU_PROFILE:
             profile = cpu_profile(arguments.steps)

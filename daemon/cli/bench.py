@@ -15,6 +15,10 @@ BENCHES = {
     "overhead": "schedule() with and without the plug-in (in a vLLM environment)",
     "topologies": "one operation, a swap and the memory of each topology",
     "paper": "the paper's tables and figures in virtual time, its numbers beside ours",
+    "fit": "a step-time profile, of a known GPU or of your own engine (live NAME)",
+    "fidelity": "simulator against a real vLLM and published runs",
+    "vllm_ab": "the same trace against a real CPU vLLM, stock and with H-MAS",
+    "gpu_ab": "stock vLLM against H-MAS on a GPU",
     "demo": "plain FCFS against H-MAS on the simulator",
 }
 
