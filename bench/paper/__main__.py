@@ -18,6 +18,7 @@ from hmas.bench.html_report import shown
 from hmas.bench.paper.document import Document, Origin, document
 from hmas.bench.paper.evidence import Evidence
 from hmas.bench.paper.jobs import Job, JobResult, run_all
+from hmas.bench.paper.numbers import TABLE_1
 from hmas.bench.paper.page import flat_rows, report, summary_rows
 from hmas.bench.paper.pictures import draw
 from hmas.bench.paper.plan import (
@@ -30,12 +31,16 @@ from hmas.bench.paper.plan import (
     jobs,
     wanted,
 )
+from hmas.bench.paper.search import find_rate
+from hmas.bench.scenarios.base import Scenario
+from hmas.bench.scenarios.catalogue import shortened, slice_at
 from hmas.engine.clock import SystemClock
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 DEFAULT_SEEDS, QUICK_SEEDS = 5, 2
 QUICK_FACTOR = 0.25
 PIPE_WIDTH = 160
+SEARCHED_RPS = (6.0, 30.0)
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 Runner = Callable[[Sequence[Job], str], list[JobResult]]
@@ -63,6 +68,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="trace folder; fitted statistics where it is absent (default: %(default)s)",
     )
+    made.add_argument(
+        "--find-loads",
+        action="store_true",
+        help="only search, on stock alone, the loads of the Table 1 slices, and print them",
+    )
     made.add_argument("--workers", type=int, help="processes (default: one per core)")
     return made
 
@@ -84,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(given)
     try:
         effort = effort_from(options)
+        if options.find_loads:
+            return _find_loads(effort)
         made, evidence = measure(options, effort, shlex.join(["hmas", "bench", "paper", *given]))
         _write(options, made, evidence)
     except ValueError as error:
@@ -96,6 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(json.dumps(made) + "\n")
     else:
         _print(made)
+    return DONE
+
+
+def _find_loads(effort: Effort) -> int:
+    for name, (paper_stock, _) in TABLE_1.items():
+
+        def at(rps: float, name: str = name) -> Scenario:
+            return shortened(slice_at(name, rps), effort.factor)
+
+        compliance = paper_stock.ttft_compliance
+        rps = find_rate(at, compliance, SEARCHED_RPS, seeds=effort.seeds, data=effort.data)
+        sys.stdout.write(f"{name}: {rps:g} requests/s for {compliance:.2%} of stock's TTFT\n")
     return DONE
 
 

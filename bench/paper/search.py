@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -38,9 +37,7 @@ def find_rate(
 
     def at(step: int) -> float:
         if step not in seen:
-            scenario = scenario_at(step * RATE_STEP)
-            scenario = replace(scenario, rps=step * RATE_STEP)
-            seen[step] = stock_compliance(scenario, seeds, data)
+            seen[step] = stock_compliance(scenario_at(step * RATE_STEP), seeds, data)
         return seen[step]
 
     while high - low > 1:

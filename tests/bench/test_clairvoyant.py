@@ -7,16 +7,20 @@ from hypothesis import strategies as st
 
 from hmas.bench.clairvoyant import token_price_ms, upper_bound
 from hmas.bench.control import HMAS, STOCK, ControlSpec, parse_control
+from hmas.bench.paper.systems import System
 from hmas.bench.replay import ReplayConfig, replay
 from hmas.bench.slo import annotate
 from hmas.bench.traces import TraceRequest
 from hmas.bench.workload import Workload
 from hmas.engine.simulator.profile import Profile, load_profile
+from hmas.engine.topologies import topology_names
 
 A100 = load_profile("a100-qwen3-8b")
 H100 = load_profile("h100-qwen3-30b-a3b")
 
-CONTROLS = [STOCK, HMAS, *map(parse_control, ("static:sjf:512", "static:edf:256"))]
+ORDERS = [parse_control(f"static:{name}:512") for name in topology_names()]
+CONTROLS = [STOCK, HMAS, *ORDERS]
+WIDE = System("wide", "wide", "", parse_control("static:fcfs:16384"))
 
 REQUESTS = st.lists(
     st.builds(
@@ -51,13 +55,14 @@ def test_no_system_is_above_the_bound(
     assert sum(result.slo_ok for result in report.results) <= bound.requests <= bound.total
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(burst=st.integers(20, 400), prompt=st.integers(500, 4000), seed=st.integers(0, 50))
 def test_nor_in_a_burst_that_nobody_can_serve(burst: int, prompt: int, seed: int) -> None:
     drawn = workload([TraceRequest(0.0, prompt, 1 + at % 30) for at in range(burst)], seed)
     bound = upper_bound(drawn.requests, A100)
-    for control in CONTROLS:
-        report = replay(drawn, ReplayConfig(control=control))
+    configs = [ReplayConfig(control=control) for control in CONTROLS]
+    for config in (*configs, WIDE.replay_config("a100-qwen3-8b")):
+        report = replay(drawn, config)
         assert sum(result.slo_ok for result in report.results) <= bound.requests
 
 

@@ -230,3 +230,13 @@ def test_one_table_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert made["data"] != "traces"
     assert made["figures"]["8"].keys() == {"semantic", "stress"}
     assert {row["scenario"] for row in made["tables"]["4"]} == {"semantic", "stress"}
+
+
+def test_the_loads_of_the_slices_can_be_searched_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    nowhere = str(tmp_path / "nowhere")
+    arguments = ["--find-loads", "--quick", "--seeds", "1", "--data", nowhere]
+    assert main(arguments) == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["fast", "medium", "slow"]
