@@ -38,7 +38,7 @@ from hmas.engine.clock import SystemClock
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 DEFAULT_SEEDS, QUICK_SEEDS = 5, 2
-QUICK_FACTOR = 0.25
+QUICK_SHARE = 0.25
 PIPE_WIDTH = 160
 SEARCHED_RPS = (6.0, 30.0)
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -62,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", type=int, help=f"default {DEFAULT_SEEDS}, quick {QUICK_SEEDS}")
     made.add_argument("--quick", action="store_true", help="a quarter of each workload")
     made.add_argument(
+        "--share", type=float, metavar="F", help="share of each workload's duration (default: 1)"
+    )
+    made.add_argument(
         "--data",
         type=Path,
         default=DATA,
@@ -78,14 +81,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def effort_from(options: argparse.Namespace) -> Effort:
-    """Raises :class:`ValueError` for a number of seeds or workers that cannot be."""
+    """Raises :class:`ValueError` for a number of seeds or workers, or a share, that cannot be."""
     seeds = options.seeds or (QUICK_SEEDS if options.quick else DEFAULT_SEEDS)
     if options.seeds is not None and options.seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {options.seeds}")
     if options.workers is not None and options.workers < 1:
         raise ValueError(f"workers must be at least 1, not {options.workers}")
-    data = options.data if options.data.is_dir() else None
-    return Effort(seeds, QUICK_FACTOR if options.quick else 1.0, data)
+    share = options.share if options.share is not None else QUICK_SHARE if options.quick else 1.0
+    if not 0 < share <= 1:
+        raise ValueError(f"share must be above 0 and at most 1, not {share}")
+    return Effort(seeds, share, options.data if options.data.is_dir() else None)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

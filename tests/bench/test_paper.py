@@ -207,6 +207,8 @@ def test_the_pictures_are_drawings(evidence: Evidence, tmp_path: Path) -> None:
     [
         (["--seeds", "0"], "seeds"),
         (["--workers", "0"], "workers"),
+        (["--share", "0"], "share"),
+        (["--share", "1.5"], "share"),
     ],
 )
 def test_wrong_usage_is_explained(
@@ -225,7 +227,10 @@ def test_what_is_not_there_cannot_be_selected(arguments: list[str]) -> None:
 
 def test_one_table_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     nowhere = str(tmp_path / "nowhere")
-    assert main(["--figure", "8", "--quick", "--seeds", "1", "--data", nowhere, "--json"]) == DONE
+    assert (
+        main(["--figure", "8", "--share", "0.02", "--seeds", "1", "--data", nowhere, "--json"])
+        == DONE
+    )
     made = json.loads(capsys.readouterr().out)
     assert made["data"] != "traces"
     assert made["figures"]["8"].keys() == {"semantic", "stress"}
@@ -236,7 +241,7 @@ def test_the_loads_of_the_slices_can_be_searched_again(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     nowhere = str(tmp_path / "nowhere")
-    arguments = ["--find-loads", "--quick", "--seeds", "1", "--data", nowhere]
+    arguments = ["--find-loads", "--share", "0.05", "--seeds", "1", "--data", nowhere]
     assert main(arguments) == DONE
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["fast", "medium", "slow"]
