@@ -101,7 +101,10 @@ class _Lines:
 def _plan(arguments: argparse.Namespace) -> CpuPlan:
     plan, seconds = CpuPlan(), arguments.seconds
     if seconds is not None:
-        fit, test = replace(plan.fit, duration_s=seconds), replace(plan.test, duration_s=seconds)
+        fit, test = (
+            replace(plan.fit, duration_s=seconds / 2),
+            replace(plan.test, duration_s=seconds),
+        )
         plan = replace(plan, fit=fit, test=test)
     return replace(plan, repeats=arguments.repeats)
 
@@ -122,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=PARTS, help="one part instead of both")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--repeats", type=int, default=3, help="identical real runs (default 3)")
-    parser.add_argument("--seconds", type=float, help="of arrivals in every run (default 45)")
+    parser.add_argument("--seconds", type=float, help="of arrivals in every test run (default 45)")
     parser.add_argument("--json", action="store_true")
     return parser
 

@@ -1,8 +1,8 @@
 """A real vLLM on this machine's CPU against the simulator, on the same requests.
 
-One run is recorded inside the engine and fitted; then other requests (another seed, other
-lengths, burstier arrivals) are sent several times, and simulated once. vLLM has one core, the
-load generator another.
+Runs that are recorded inside the engine and fitted take turns with runs of other requests
+(another seed, other lengths, burstier arrivals), which are simulated once. vLLM has one core,
+the load generator another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -61,9 +61,9 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class CpuPlan:
-    """What is sent, and how often the test is repeated."""
+    """What is sent. Fit and test take turns, so that a drift of the machine meets both."""
 
-    fit: Traffic = Traffic(1, 5.0, 45.0, prompt_tokens=120, output_tokens=24)
+    fit: Traffic = Traffic(1, 5.0, 25.0, prompt_tokens=120, output_tokens=24)
     test: Traffic = Traffic(2, 4.0, 45.0, prompt_tokens=80, output_tokens=32, burstiness=2.0)
     repeats: int = 3
 
@@ -114,8 +114,11 @@ def compare_cpu(
     ) as server:  # fmt: skip
         bench = _Bench(server, log, on_run)
         bench.warm_up(plan)
-        profile = bench.fit(plan.fit)
-        real = [bench.test(plan.test, number + 1) for number in range(plan.repeats)]
+        recorded, real = [], []
+        for number in range(1, plan.repeats + 1):
+            recorded.append(bench.record(plan.fit, number))
+            real.append(bench.test(plan.test, number))
+    profile = fitted_profile(recorded)
     asked = [_asked(request) for request in requests_of(plan.test)]
     return Comparison(
         title="real vLLM on this machine's CPU",
@@ -125,6 +128,14 @@ def compare_cpu(
             figures(simulate(asked, profile).values()),
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One run as the engine and as the client saw it."""
+
+    log: StepLog
+    seen: list[SeenByClient]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +151,10 @@ class _Bench:
         warm = Traffic(3, 8.0, WARM_UP_S, plan.fit.prompt_tokens * 2, plan.fit.output_tokens)
         self._replay("warm-up", warm)
 
-    def fit(self, traffic: Traffic) -> Profile:
-        started_s, ended_s, report = self._replay("recorded run", traffic)
-        return fitted_profile(
-            read_log(self.log, started_s, ended_s), seen_by_client(traffic, report, started_s)
-        )
+    def record(self, traffic: Traffic, number: int) -> Recorded:
+        started_s, ended_s, report = self._replay(f"recorded run {number}", traffic)
+        log = read_log(self.log, started_s, ended_s)
+        return Recorded(log, seen_by_client(traffic, report, started_s))
 
     def test(self, traffic: Traffic, number: int) -> Mapping[str, Timing]:
         _, _, report = self._replay(f"test run {number}", traffic)
@@ -163,16 +173,23 @@ class _Bench:
         return started_s, time.monotonic(), report
 
 
-def fitted_profile(log: StepLog, seen: Sequence[SeenByClient]) -> Profile:
-    """The profile of this machine's CPU with the random model."""
-    named = {OUR_ID.findall(name)[0]: times for name, times in log.requests.items()}
-    model, error = fit_mean_steps(log.shapes, log.step_ms)
+def fitted_profile(runs: Sequence[Recorded]) -> Profile:
+    """The profile of this machine's CPU with the random model, from all recorded runs."""
+    whole, seen = StepLog(), []
+    for number, run in enumerate(runs):
+        whole.shapes.extend(run.log.shapes)
+        whole.step_ms.extend(run.log.step_ms)
+        whole.spans.extend(run.log.spans)
+        for name, times in run.log.requests.items():
+            whole.requests[f"{number} {OUR_ID.findall(name)[0]}"] = times
+        seen += [replace(one, name=f"{number} {one.name}") for one in run.seen]
+    model, error = fit_mean_steps(whole.shapes, whole.step_ms)
     return Profile(
         name="cpu-lab", model="random Llama of 26 million parameters", hardware="one CPU core",
         source="own measurement", licence="Apache-2.0", notes="recorded inside a real vLLM",
         command="python -m hmas.bench.fidelity --only cpu", step_model=model, limits=LIMITS,
         kv_bytes_per_token=16_384, fit=error,
-        frontend=fit_frontend(StepLog(requests=named), seen),
+        frontend=fit_frontend(whole, seen),
     )  # fmt: skip
 
 

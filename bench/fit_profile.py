@@ -75,12 +75,18 @@ def fit_frontend(log: StepLog, seen: Sequence[SeenByClient]) -> Frontend:
     out = [1000 * (one.first_s - t.first_s) for one, t in known if t.first_s is not None]
     if not into or not out:
         raise ValueError("no request is both in the step log and seen by the client")
-    delay_ms = np.maximum([delay for delay, _ in into], 1e-3)
-    design = np.array([[1.0, tokens] for _, tokens in into], np.float64)
-    typical = np.full(len(delay_ms), float(np.median(delay_ms)))
-    request, token = relative_least_squares(design, delay_ms, (delay_ms / typical) ** 2)
+    request, token = _line([float(tokens) for _, tokens in into], [delay for delay, _ in into])
     return Frontend(
-        request_ms=round(float(request), 4),
-        prompt_token_ms=round(float(token), 6),
+        request_ms=round(request, 4),
+        prompt_token_ms=round(token, 6),
         output_ms=round(max(0.0, float(np.median(out))), 4),
     )
+
+
+def _line(tokens: Sequence[float], delays_ms: Sequence[float]) -> tuple[float, float]:
+    """Height and slope, neither negative, by medians: a stalled request must not count."""
+    x, y = np.array(tokens), np.array(delays_ms)
+    apart = x[:, None] - x[None, :]
+    slopes = (y[:, None] - y[None, :])[apart > 0] / apart[apart > 0]
+    slope = max(0.0, float(np.median(slopes))) if len(slopes) else 0.0
+    return max(0.0, float(np.median(y - slope * x))), slope

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hmas.bench.fidelity_cpu import LIMITS, CpuPlan, Traffic, fitted_profile, requests_of
+from hmas.bench.fidelity_cpu import LIMITS, CpuPlan, Recorded, Traffic, fitted_profile, requests_of
 from hmas.bench.fit_profile import SeenByClient
 from hmas.bench.fit_recorder import RequestTimes, StepLog
 from hmas.bench.kernels import StepShape
@@ -38,7 +38,7 @@ def test_a_recorded_run_becomes_a_profile():
         step_ms=[4.0 + 0.1 * shape.prefill_tokens for shape in shapes],
         requests={"cmpl-r000001-0-1234abcd": RequestTimes(1.5, 2.0, 3.0)},
     )
-    profile = fitted_profile(log, [SeenByClient("r000001", 1.49, 2.01, 100)])
+    profile = fitted_profile([Recorded(log, [SeenByClient("r000001", 1.49, 2.01, 100)])] * 2)
     assert profile.step_model.step_ms(200, 300, 5) == pytest.approx(24, rel=0.05)
     assert profile.frontend is not None
     assert profile.frontend.output_ms == pytest.approx(10)
