@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import ClassVar
 
@@ -92,7 +92,14 @@ class ResponseRatios:
         self._classes: dict[int, LazyHeap] = {}
 
     def push(self, request: QueuedRequest) -> None:
-        self._class_of(request).push(request)
+        self._classes.setdefault(self._number(request), LazyHeap(_arrival_s)).push(request)
+
+    def load(self, requests: Iterable[QueuedRequest]) -> None:
+        classes: dict[int, list[QueuedRequest]] = {}
+        for request in requests:
+            classes.setdefault(self._number(request), []).append(request)
+        for number, members in classes.items():
+            self._classes.setdefault(number, LazyHeap(_arrival_s)).load(members)
 
     def first(self) -> QueuedRequest | None:
         best: QueuedRequest | None = None
@@ -112,9 +119,8 @@ class ResponseRatios:
         heads: Iterable[LazyHeap] = list(self._classes.values())
         return merge(*heads, key=self._rank)
 
-    def _class_of(self, request: QueuedRequest) -> LazyHeap:
-        number = math.floor(math.log2(_service_s(request)) * self.PER_OCTAVE)
-        return self._classes.setdefault(number, LazyHeap(_arrival_s))
+    def _number(self, request: QueuedRequest) -> int:
+        return math.floor(math.log2(_service_s(request)) * self.PER_OCTAVE)
 
     def _rank(self, request: QueuedRequest) -> tuple[float, int]:
         waited_s = max(0.0, self.now_s - request.features.arrival_s)
@@ -142,6 +148,9 @@ class Hrrn(OnTimeTopology):
 
     def _push(self, request: QueuedRequest) -> None:
         self._ratios.push(request)
+
+    def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
+        self._ratios.load(requests)
 
     def _best(self, now_s: float) -> QueuedRequest | None:
         self._ratios.now_s = now_s

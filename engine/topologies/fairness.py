@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import chain, dropwhile, takewhile
 from typing import ClassVar
@@ -252,6 +252,13 @@ class Mlfq(OnTimeTopology):
 
     def _push(self, request: QueuedRequest) -> None:
         self._levels[self.level(request)].push(request)
+
+    def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
+        members: list[list[QueuedRequest]] = [[] for _ in self._levels]
+        for request in requests:
+            members[self.level(request)].append(request)
+        for level, loaded in zip(self._levels, members, strict=True):
+            level.load(loaded)
 
     def _best(self, now_s: float) -> QueuedRequest | None:
         heads = [head for level in self._levels if (head := level.first()) is not None]
