@@ -59,10 +59,13 @@ class TwoLane(OnTimeTopology):
 
     def urgency(self, request: QueuedRequest) -> float:
         """Lower is served earlier. S_r without V_sys, which shifts all keys alike."""
-        slack_s = request.features.slack_s(0.0)
+        features = request.features
+        slack_s = features.deadline_s - features.service_time_s
         if not self._slack_step_s:
             return slack_s
-        return slack_s // self._slack_step_s * _MOST_WORK + min(token_cost(request), _MOST_WORK - 1)
+        work = token_cost(request)
+        steps = slack_s // self._slack_step_s
+        return steps * _MOST_WORK + (work if work < _MOST_WORK else _MOST_WORK - 1)
 
     def _push(self, request: QueuedRequest) -> None:
         service_s = request.features.service_time_s
@@ -72,9 +75,12 @@ class TwoLane(OnTimeTopology):
     def _push_all(self, requests: Sequence[QueuedRequest]) -> None:
         services = [request.features.service_time_s for request in requests]
         self._learn_split(services)
-        pairs = list(zip(services, requests, strict=True))
-        self._fast.load([request for service, request in pairs if service <= self._split_s])
-        self._slow.load([request for service, request in pairs if service > self._split_s])
+        fast: list[QueuedRequest] = []
+        slow: list[QueuedRequest] = []
+        for service_s, request in zip(services, requests, strict=True):
+            (fast if service_s <= self._split_s else slow).append(request)
+        self._fast.load(fast)
+        self._slow.load(slow)
 
     def _best(self, now_s: float) -> QueuedRequest | None:
         first, second = self._lanes()
