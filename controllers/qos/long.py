@@ -7,7 +7,7 @@ from typing import Final
 from hmas.controllers.qos.fairness import service_fairness
 from hmas.controllers.qos.ledger import Entry
 from hmas.controllers.qos.requests import share, violation_rate
-from hmas.controllers.qos.windows import LogHistogram, Moments, nearest_rank
+from hmas.controllers.qos.windows import Moments, QuantileSketch, nearest_rank
 from hmas.controllers.service_gain import service_gain
 from hmas.controllers.views import GroupView, LengthMix, VLong, VShort
 from hmas.engine.events import Outcome, RequestFinished, StepStats
@@ -37,8 +37,8 @@ class Group:
     def __init__(self) -> None:
         self.arrivals = self.ended = self.failed = 0
         self.ttft_known = self.ttft_missed = self.tpot_known = self.tpot_missed = 0
-        self.ttft_ms = LogHistogram()
-        self.tpot_ms = LogHistogram()
+        self.ttft_ms = QuantileSketch()
+        self.tpot_ms = QuantileSketch()
 
     def view(self, arrivals: int) -> GroupView:
         """``arrivals``: of the whole window."""

@@ -6,6 +6,12 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Sequence
+from typing import Final
+
+from ddsketch import LogCollapsingLowestDenseDDSketch
+
+RELATIVE_ACCURACY: Final = 0.01
+BIN_LIMIT: Final = 1024
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float | None:
@@ -91,32 +97,21 @@ class SortedWindow:
         del self._sorted[bisect_left(self._sorted, value)]
 
 
-_LOG_STEP = math.log(1.02)
+class QuantileSketch:
+    """Quantiles of positive values within 1 % relative error; bounded memory (DDSketch)."""
 
-
-class LogHistogram:
-    """Quantiles of positive values within 1 % relative error; bounded memory."""
-
-    __slots__ = ("_bins", "count")
+    __slots__ = ("_sketch",)
 
     def __init__(self) -> None:
-        self._bins: dict[int, int] = {}
-        self.count = 0
+        self._sketch = LogCollapsingLowestDenseDDSketch(RELATIVE_ACCURACY, BIN_LIMIT)
 
     def add(self, value: float) -> None:
-        key = round(math.log(max(value, 1e-6)) / _LOG_STEP)
-        self._bins[key] = self._bins.get(key, 0) + 1
-        self.count += 1
+        self._sketch.add(value)
 
     def quantile(self, share: float) -> float | None:
-        if not self.count:
-            return None
-        left = min(self.count - 1, int(share * self.count))
-        for key in sorted(self._bins):
-            left -= self._bins[key]
-            if left < 0:
-                return math.exp(key * _LOG_STEP)
-        raise AssertionError("bins hold fewer values than were added")
+        """None without values."""
+        found: float | None = self._sketch.get_quantile_value(share)
+        return found
 
 
 class Moments:
