@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 VLLM_VENV := .venv-vllm
 ARGS ?=
 
-.PHONY: help demo up test check lint test-vllm bench-gateway bench-overhead wheel clean setup setup-vllm system-deps
+.PHONY: help demo up test check lint test-long test-vllm bench-gateway bench-overhead bench-paper \
+  bench-fidelity bench-vllm-ab wheel clean setup setup-vllm system-deps
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -43,6 +44,9 @@ lint: $(VENV)/.ready ## format, lint, types and import arrows
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+test-long: $(VENV)/.ready ## state machines of the topologies, more than 10^5 operations
+	HMAS_LONG_TESTS=1 $(BIN)/python -m pytest tests/engine/test_topologies.py $(ARGS)
+
 test-vllm: $(VENV)/.ready $(VLLM_VENV)/.ready ## real vLLM on CPU with the plug-in
 	$(BIN)/python -m pytest -m vllm $(ARGS)
 
@@ -51,6 +55,16 @@ bench-gateway: $(VENV)/.ready ## added latency and throughput of the gateway
 
 bench-overhead: $(VLLM_VENV)/.ready ## schedule() with and without the plug-in
 	$(VLLM_VENV)/bin/python -m hmas.bench.overhead $(ARGS)
+
+bench-paper: $(VENV)/.ready ## the paper's tables and figures in virtual time: HTML, JSON, pictures
+	mkdir -p out/bench
+	$(BIN)/python -m hmas.bench.paper --html out/bench/paper.html --json-file out/bench/paper.json $(ARGS)
+
+bench-fidelity: $(VENV)/.ready $(VLLM_VENV)/.ready ## the simulator against real runs
+	$(BIN)/python -m hmas.bench.fidelity $(ARGS)
+
+bench-vllm-ab: $(VENV)/.ready $(VLLM_VENV)/.ready ## stock against H-MAS on a real CPU vLLM
+	$(BIN)/python -m hmas.bench.vllm_ab $(ARGS)
 
 wheel: $(VENV)/.ready ## build the distribution
 	$(BIN)/python -m build --wheel --outdir dist .
