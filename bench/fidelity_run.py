@@ -66,7 +66,7 @@ def simulate(
         (_sim_request(request, frontend) for request in requests),
         key=lambda request: request.features.arrival_s,
     )
-    VirtualRun(todo, engine, clock=clock, on_event=lambda event: None).run()
+    VirtualRun(todo, engine, clock=clock).run()
     return timings
 
 

@@ -109,7 +109,6 @@ class _Replay:
             self._teller,
             self._engine,
             clock=self._clock,
-            on_event=self._observe,
             ticks=self._ticks(),
         )
         ended = run.run()

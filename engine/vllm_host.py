@@ -76,7 +76,7 @@ class VllmHost:
 
     def arrived(self, request: Any) -> None:
         """Before vLLM enqueues ``request``."""
-        self._guard(self.ledger.entry_of, request)
+        self._guard(self.ledger.arrived, request)
 
     def before_step(self) -> None:
         self._guard(self._begin_step)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hmas.engine.clock import Clock
 from hmas.engine.core import ExecutionCore
-from hmas.engine.events import Event
+from hmas.engine.events import Event, RequestArrived
 from hmas.engine.topologies import QueuedRequest
 from hmas.engine.vllm_requests import Tracked, features_of
 from hmas.engine.vllm_telemetry import finished, first_token
@@ -43,6 +43,11 @@ class RequestLedger:
             entry = self._core.queued(features_of(request), tracked)
             self._entries[request.request_id] = entry
         return entry
+
+    def arrived(self, request: Any) -> None:
+        """``request`` is here: among several engines, this tells the daemon whose it is."""
+        features = self.entry_of(request).features
+        self._publish(RequestArrived(at_s=self._clock.now_s(), features=features))
 
     def scheduled(self, output: Any, prefilling: Iterable[Any]) -> int:
         """Book what began or resumed in this step; returns the step's prompt tokens.

@@ -17,7 +17,13 @@ from typing import Any, Final, NamedTuple
 from hmas.engine.clock import Clock
 from hmas.engine.core import ExecutionCore, Identity, StepControls
 from hmas.engine.directive import ControlReply, ControlRequest
-from hmas.engine.events import Event, Outcome, RequestFinished, RequestFirstToken
+from hmas.engine.events import (
+    Event,
+    Outcome,
+    RequestArrived,
+    RequestFinished,
+    RequestFirstToken,
+)
 from hmas.engine.simulator.batch import Batch, Chunk
 from hmas.engine.simulator.line import CoreLine, StockLine, WaitingLine
 from hmas.engine.simulator.profile import Profile, check_limits
@@ -54,7 +60,8 @@ class SimulatedEngine:
 
     Args:
         clock: time of everything; steps and events carry its seconds.
-        on_event: receives ``StepStats``, ``RequestFirstToken`` and ``RequestFinished``.
+        on_event: receives ``RequestArrived``, ``StepStats``, ``RequestFirstToken`` and
+            ``RequestFinished``.
         stock: vLLM's plain FCFS with the profile's limits instead of the H-MAS core.
         prefix_unit_tokens: prompt tokens that one prefix hash stands for; None: as long as a
             KV block. Only used with ``prefix_caching``.
@@ -113,6 +120,7 @@ class SimulatedEngine:
         )
         self._sequences[sequence] = None
         self._line.add(sequence, sequence.enqueued_s)
+        self._on_event(RequestArrived(at_s=sequence.enqueued_s, features=request.features))
         return sequence
 
     def abort(self, sequence: Sequence) -> bool:

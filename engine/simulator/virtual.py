@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from hmas.engine.clock import FakeClock
-from hmas.engine.events import Event, RequestArrived
 from hmas.engine.simulator.batching import RefusedRequestError, SimulatedEngine
 from hmas.engine.simulator.sequence import SimRequest
 from hmas.engine.simulator.tally import StepPlan
@@ -37,9 +36,8 @@ class RunResult(NamedTuple):
 class VirtualRun:
     """One run over ``requests``, which must be ordered by arrival; ``clock`` is the engine's.
 
-    ``on_event`` sees a ``RequestArrived`` for each (the gateway's part of the events); the
-    engine reports the rest to its own sink. Between two steps, arrivals and ticks happen in the
-    order of their times, an arrival before a tick of the same time.
+    The engine reports to its own sink. Between two steps, arrivals and ticks happen in the order of
+    their times, an arrival before a tick of the same time.
     """
 
     def __init__(
@@ -48,13 +46,11 @@ class VirtualRun:
         engine: SimulatedEngine,
         *,
         clock: FakeClock,
-        on_event: Callable[[Event], None],
         ticks: Iterable[Tick] = (),
         until_s: float = math.inf,
     ) -> None:
         self._engine = engine
         self._clock = clock
-        self._on_event = on_event
         self._until_s = until_s
         self._requests: Iterator[SimRequest] = iter(requests)
         self._next = next(self._requests, None)
@@ -108,7 +104,6 @@ class VirtualRun:
         if request is None:
             return
         self._next = next(self._requests, None)
-        self._on_event(RequestArrived(at_s=self._clock.now_s(), features=request.features))
         if self._in_step and self._engine.profile.async_scheduling:
             self._held.append(request)
         else:
@@ -141,11 +136,8 @@ def run(
     engine: SimulatedEngine,
     *,
     clock: FakeClock,
-    on_event: Callable[[Event], None],
     ticks: Iterable[Tick] = (),
     until_s: float = math.inf,
 ) -> RunResult:
     """See :class:`VirtualRun`. Same requests, same directives: the same events, bit by bit."""
-    return VirtualRun(
-        requests, engine, clock=clock, on_event=on_event, ticks=ticks, until_s=until_s
-    ).run()
+    return VirtualRun(requests, engine, clock=clock, ticks=ticks, until_s=until_s).run()

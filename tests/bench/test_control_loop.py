@@ -37,9 +37,7 @@ def overloaded(config: ControlConfig) -> ControlLoop:
         )
         for index in range(600)
     ]
-    result = run(
-        requests, engine, clock=clock, on_event=observe, ticks=[Tick(config.cycle_s, loops[0].tick)]
-    )
+    result = run(requests, engine, clock=clock, ticks=[Tick(config.cycle_s, loops[0].tick)])
     assert result.unfinished == 0
     return loops[0]
 

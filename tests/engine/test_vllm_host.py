@@ -11,6 +11,7 @@ from hmas.engine.directive import (
 )
 from hmas.engine.events import (
     Outcome,
+    RequestArrived,
     RequestFinished,
     RequestFirstToken,
     StepStats,
@@ -156,6 +157,8 @@ def test_a_refused_directive_touches_nothing() -> None:
 def test_the_truth_about_each_request_is_published() -> None:
     rig = Rig()
     done, aborted = rig.add("done"), rig.add("aborted")
+    arrived = [event.features.request_id for event in rig.of(RequestArrived)]
+    assert arrived == ["done", "aborted"]
     rig.step(0.5)
     (first, second) = rig.of(RequestFirstToken)
     assert (first.request_id, first.ttft_s, first.queue_s) == ("done", 0.5, 0.5)

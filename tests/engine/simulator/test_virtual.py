@@ -28,9 +28,7 @@ def replay(requests, ticks_of=lambda engine: (), used="a100-qwen3-8b", **options
     engine = SimulatedEngine(
         load_profile(used), clock, events.append, stock=options.pop("stock", False)
     )
-    result = run(
-        requests, engine, clock=clock, on_event=events.append, ticks=ticks_of(engine), **options
-    )
+    result = run(requests, engine, clock=clock, ticks=ticks_of(engine), **options)
     return result, events
 
 
@@ -88,7 +86,7 @@ def test_tick_sees_all_steps_before_it():
         seen.append(sum(event.steps for event in events if isinstance(event, StepStats)))
 
     run(
-        [sim_request("a", 10, 100)], engine, clock=clock, on_event=events.append,
+        [sim_request("a", 10, 100)], engine, clock=clock,
         ticks=[Tick(0.3, tick)],
     )  # fmt: skip
     assert seen[:3] == [9, 19, 29]
@@ -131,7 +129,7 @@ def test_under_async_scheduling_a_request_misses_the_step_that_is_ready():
         used = msgspec.structs.replace(profile(), async_scheduling=asynchronous)
         clock, events = FakeClock(), []
         engine = SimulatedEngine(used, clock, events.append, stock=True)
-        result = run(requests, engine, clock=clock, on_event=events.append)
+        result = run(requests, engine, clock=clock)
         assert (result.submitted, result.unfinished) == (2, 0)
         [event] = [e for e in finished(events) if e.features.request_id == "b"]
         first_token_ms[asynchronous] = round(event.at_s * 1000, 6)
