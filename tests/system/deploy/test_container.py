@@ -125,7 +125,8 @@ def test_the_engine_is_where_gateway_and_daemon_look() -> None:
     assert target.api_key.get_secret_value() == key
     daemon = settings_of("daemon")
     link = LinkConfig.from_environment(environ)
-    assert [engine.link(daemon.runtime_dir) for engine in daemon.engines] == [link]
+    (engine,) = daemon.engines
+    assert engine.links(daemon.runtime_dir, workers=1) == [link]
     assert target.engine_id == link.engine_id
 
 

@@ -153,7 +153,7 @@ def test_the_engine_unit_runs_the_simulator_where_the_daemon_looks() -> None:
     assert (options.host, options.port) == ("127.0.0.1", 8000)
     settings = load_settings(SYSTEMD / "hmas.yaml", environ={"HOME": "/nonexistent"}).settings
     link = LinkConfig.from_environment(environ | {"HMAS_ENGINE_ID": "engine0"})
-    assert settings.engines[0].link(settings.runtime_dir) == link
+    assert settings.engines[0].links(settings.runtime_dir, workers=1) == [link]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make users")
