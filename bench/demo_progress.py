@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -33,7 +33,7 @@ class ProgressLine:
     def run(self, name: str) -> Iterator[OnProgress]:
         """Progress of one replay."""
         if not self._console.is_terminal:
-            yield _Lines(self, name)
+            yield Lines(self, name, words)
             return
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
         with Progress(*columns, console=self._console) as bar:
@@ -46,18 +46,26 @@ class ProgressLine:
             yield update
 
 
-class _Lines:
-    """One line every ten seconds and one at the end."""
+class Lines:
+    """One line every few seconds and one at the end."""
 
-    def __init__(self, line: ProgressLine, name: str) -> None:
+    def __init__(
+        self,
+        line: ProgressLine,
+        name: str,
+        describe: Callable[[Reached], str],
+        every_s: float = LINE_EVERY_S,
+    ) -> None:
         self._line = line
         self._name = name
+        self._describe = describe
+        self._every_s = every_s
         self._next_s = 0.0
 
     def __call__(self, reached: Reached) -> None:
         if reached.elapsed_s >= self._next_s or reached.done == reached.requests:
-            self._next_s = reached.elapsed_s + LINE_EVERY_S
-            self._line.say(f"{self._name}: {words(reached)}")
+            self._next_s = reached.elapsed_s + self._every_s
+            self._line.say(f"{self._name}: {self._describe(reached)}")
 
 
 def words(reached: Reached) -> str:

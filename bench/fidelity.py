@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from hmas.bench.demo_progress import ProgressLine
+from hmas.bench.demo_progress import Lines, ProgressLine
 from hmas.bench.fidelity_cpu import CpuPlan, compare_cpu
 from hmas.bench.fidelity_published import compare_published
 from hmas.bench.fidelity_table import GOAL, LIMIT, Comparison, render
@@ -77,25 +77,14 @@ def report(compared: Sequence[Comparison], load: float, argv: Sequence[str]) -> 
 
 def _cpu(plan: CpuPlan, line: ProgressLine) -> Comparison:
     def on_run(name: str) -> OnProgress:
-        return _Lines(line, name)
+        return Lines(line, name, _words, LINE_EVERY_S)
 
     with tempfile.TemporaryDirectory(prefix="hmas-fidelity-") as folder:
         return compare_cpu(plan, Path(folder), on_run, line.say)
 
 
-class _Lines:
-    """One line per run every few seconds."""
-
-    def __init__(self, line: ProgressLine, name: str) -> None:
-        self._line = line
-        self._name = name
-        self._next_s = 0.0
-
-    def __call__(self, reached: Reached) -> None:
-        if reached.elapsed_s >= self._next_s or reached.done == reached.requests:
-            self._next_s = reached.elapsed_s + LINE_EVERY_S
-            done = f"{reached.done} of {reached.requests} done"
-            self._line.say(f"{self._name}: {reached.elapsed_s:.0f} s, {done}")
+def _words(reached: Reached) -> str:
+    return f"{reached.elapsed_s:.0f} s, {reached.done} of {reached.requests} done"
 
 
 def _plan(arguments: argparse.Namespace) -> CpuPlan:

@@ -97,9 +97,7 @@ def vllm_server(
     """
     directory.mkdir(parents=True, exist_ok=True)
     port, runtime_dir = free_port(), directory / "run"
-    command = [str(vllm_python()), "-m", "vllm.entrypoints.openai.api_server"]
-    command += ["--model", str(model), "--served-model-name", MODEL_NAME]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
+    command = _command(model, port)
     if blocks is not None:
         command += ["--block-size", "32", "--num-gpu-blocks-override", str(blocks)]
     if max_num_seqs is not None:
@@ -124,6 +122,14 @@ def vllm_server(
         yield server
     finally:
         _stop(process)
+
+
+def _command(model: Path, port: int) -> list[str]:
+    return [
+        *(str(vllm_python()), "-m", "vllm.entrypoints.openai.api_server"),
+        *("--model", str(model), "--served-model-name", MODEL_NAME),
+        *("--host", "127.0.0.1", "--port", str(port)),
+    ]
 
 
 def log_tail(server: VllmServer) -> str:
