@@ -243,6 +243,12 @@ def verdict(measured: Sequence[Measured]) -> dict[str, float | bool]:
         "added_first_byte_p99_ms": round(first_p99_ms, 3),
         "added_total_p50_ms": round(p50_ms, 3),
         "added_total_p99_ms": round(p99_ms, 3),
+        "aiohttp_added_first_byte_p50_ms": round(
+            bare.first_byte_p50_ms - direct.first_byte_p50_ms, 3
+        ),
+        "aiohttp_added_first_byte_p99_ms": round(
+            bare.first_byte_p99_ms - direct.first_byte_p99_ms, 3
+        ),
         "aiohttp_added_total_p50_ms": round(bare.total_p50_ms - direct.total_p50_ms, 3),
         "aiohttp_added_total_p99_ms": round(bare.total_p99_ms - direct.total_p99_ms, 3),
         "streamed_per_s": best_per_s,

@@ -44,6 +44,21 @@ def test_explicit_cues(text: str, task: TaskType) -> None:
     assert classify(Prompt(text=text)) is task
 
 
+def test_a_cue_counts_at_the_beginning_of_a_word_only() -> None:
+    assert classify(Prompt(text="rust and html")) is TaskType.CODE_GENERATION
+    assert classify(Prompt(text="trust and xhtml")) is None
+
+
+def test_a_cue_counts_once_however_often_it_occurs() -> None:
+    assert classify(Prompt(text="zq rust " * 5)) is None
+    assert classify(Prompt(text="zq rust golang")) is TaskType.CODE_GENERATION
+
+
+def test_an_opening_counts_at_the_very_beginning_only() -> None:
+    assert classify(Prompt(text="Suggest zq")) is TaskType.INSTRUCTION_FOLLOWING
+    assert classify(Prompt(text="zq suggest xv")) is None
+
+
 def test_says_nothing_when_nothing_is_said() -> None:
     assert classify(Prompt()) is None
     assert classify(Prompt(text="zq xv")) is None
