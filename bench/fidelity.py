@@ -113,7 +113,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m hmas.bench.fidelity", description=__doc__)
     parser.add_argument("--only", choices=PARTS, help="one part instead of both")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--repeats", type=int, default=3, help="identical real runs (default 3)")
+    parser.add_argument(
+        "--repeats", type=int, default=CpuPlan().repeats, help="real runs (default: %(default)s)"
+    )
     parser.add_argument("--seconds", type=float, help="of arrivals in every test run (default 45)")
     parser.add_argument("--json", action="store_true")
     return parser

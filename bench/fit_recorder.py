@@ -70,7 +70,7 @@ class SchedulerProbe:
         begun_s, shape = self._pending.pop(id(output), (0.0, None))
         ended_s = self._clock()
         if shape is not None:
-            more = bool(self._scheduler.has_requests())
+            more = bool(self._scheduler.has_unfinished_requests())
             self._write("step", begun_s, ended_s, *shape, more)
         for batch in result.values():
             for answer in batch.outputs:

@@ -86,10 +86,16 @@ class Found:
         )
 
     @property
-    def ratio(self) -> float:
-        """Goodput of H-MAS over stock's; infinite when stock had none."""
+    def ratio(self) -> float | None:
+        """Goodput of H-MAS over stock's; None when stock had none."""
         stock, hmas = (self.median(system, "goodput_rate") for system in SYSTEMS)
-        return hmas / stock if stock else float("inf") if hmas else 0.0
+        return hmas / stock if stock else None
+
+    @property
+    def reached(self) -> bool:
+        """No request lost, and at least ``TARGET`` times stock's goodput, or any beside none."""
+        stock, hmas = (self.median(system, "goodput_rate") for system in SYSTEMS)
+        return hmas > 0 and hmas >= TARGET * stock and not self.lost
 
     @property
     def lost(self) -> int:
@@ -225,7 +231,7 @@ def report(found: Found, plan: Plan, argv: Sequence[str]) -> dict[str, Any]:
         "medians": {s: {f: found.median(s, f) for f in figures} for s in SYSTEMS},
         "ratio": found.ratio,
         "lost": found.lost,
-        "reached": found.ratio >= TARGET and not found.lost,
+        "reached": found.reached,
     }  # fmt: skip
 
 
@@ -242,10 +248,9 @@ def render(outcome: dict[str, Any]) -> str:
         )
         lines.append(f"median {system:5}: {told}")
     verdict = "reached" if outcome["reached"] else "not reached"
-    lines.append(
-        f"goodput {outcome['ratio']:.2f} x stock's, {outcome['lost']} lost:"
-        f" target {TARGET:g} x {verdict}"
-    )
+    ratio = outcome["ratio"]
+    times = "stock served none in time" if ratio is None else f"goodput {ratio:.2f} x stock's"
+    lines.append(f"{times}, {outcome['lost']} lost: target {TARGET:g} x {verdict}")
     return "\n".join(lines)
 
 

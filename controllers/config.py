@@ -103,7 +103,16 @@ class StateraConfig:
     fence: bool = True
     u_low: float = 0.7
     u_high: float = 0.95
-    """Band of the TPOT utilisation u_t."""
+    """Band of the TPOT utilisation u_t, to begin with."""
+    band_probe: float = 0.06
+    """Deviation by which extremum seeking probes the band's upper edge; 0: the band is fixed."""
+    band_probe_s: float = 20.0
+    """Length of one probe, of which the second half counts."""
+    band_gain: float = 0.5
+    """Move of the edge per relative difference in goodput between the probes."""
+    band_low: float = 0.75
+    band_high: float = 1.1
+    """Bounds of the upper edge."""
     dead_band: float = 0.03
     """Errors below this move nothing."""
     violation_band: float = 0.05
@@ -138,6 +147,11 @@ class StateraConfig:
     def __post_init__(self) -> None:
         require_above("statera.u_low", self.u_low, 0)
         require_less("statera.u_low", self.u_low, "statera.u_high", self.u_high)
+        require("statera.band_probe", self.band_probe, 0, 0.5)
+        require_above("statera.band_probe_s", self.band_probe_s, 0)
+        require_above("statera.band_gain", self.band_gain, 0)
+        require_above("statera.band_low", self.band_low, 0)
+        require("statera.band_high", self.band_high, self.band_low, 10)
         require("statera.dead_band", self.dead_band, 0, 1)
         require("statera.violation_band", self.violation_band, 0, 1)
         require_above("statera.budget_gain", self.budget_gain, 0)

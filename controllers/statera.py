@@ -1,11 +1,12 @@
 """Statera: admission fence, token budget and concurrency (paper 3.4.2, Algorithm 2).
 
-What is regulated is goodput, so two things differ from a plain utilisation band:
+What is regulated is goodput, so three things differ from a plain utilisation band:
 
 - u_t is the *TPOT utilisation*: time from step to step over the tight TPOT target. GPU busy
   time is near 1 as soon as one request runs and says nothing about headroom.
 - Closing a control (less B_token, less N_run) trades TTFT for TPOT. It happens only while
   TPOT is what fails most; where TTFT fails more the controls open.
+- The band of u_t is not fixed: its upper edge is sought where goodput is best (``band``).
 
 Nothing moves inside a dead band or without measurements; with nothing violated and TPOT
 headroom the controls are wide open, as stock vLLM runs. The bound that matters at every
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from hmas.controllers.band import BandSeeker
 from hmas.controllers.config import StateraConfig
 from hmas.controllers.conformal import ConformalBound
 from hmas.controllers.fence_risk import FenceRisk, recompute_share
@@ -91,6 +93,7 @@ class Statera:
         self.n_run = Actuator(config.min_n_run, sequences, config.levels)
         self.risk = FenceRisk(config, epsilon)
         self.guard = guard
+        self.band = BandSeeker(config)
         self._mean_error = 0.0
         self._recomputing = 0.0
         self._last_s: float | None = None
@@ -112,6 +115,7 @@ class Statera:
         if not self._config.enabled:
             return Controls()
         seconds = self._elapsed_s(view.at_s)
+        self.band.observe(view, binding=not self.wide_open)
         error = self._error(view)
         self._recomputing = recompute_share(view, self._limits, step_model)
         if error is not None and seconds > 0:
@@ -150,16 +154,18 @@ class Statera:
             return None
         if not view.running:
             return LIGHT_ERROR
-        load, config = view.tpot_utilisation, self._config
+        load, dead_band = view.tpot_utilisation, self._config.dead_band
         if load is None:
             return None
-        off_band = load - min(config.u_high, max(config.u_low, load))
+        off_band = load - min(self.band.high, max(self.band.low, load))
         ttft, tpot = self._excess(view.ttft_violation_rate), self._excess(view.tpot_at_risk)
-        if off_band > config.dead_band:
-            return off_band if tpot > ttft else -(ttft - tpot)
+        if off_band > dead_band:
+            # A sought edge holds without misses, too: where they begin is what was sought.
+            closes = tpot > ttft or (self.band.binding and not ttft)
+            return off_band if closes else -(ttft - tpot)
         if ttft > 0:
             return min(off_band, -ttft)
-        return off_band if off_band < -config.dead_band else 0.0
+        return off_band if off_band < -dead_band else 0.0
 
     def _excess(self, rate: float | None) -> float:
         return 0.0 if rate is None else max(0.0, rate - self._config.violation_band)

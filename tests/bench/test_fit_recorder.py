@@ -15,8 +15,12 @@ class OneRequestScheduler:
     def add_request(self, request):
         self.requests[request.request_id] = request
 
-    def has_requests(self):
+    def has_unfinished_requests(self):
         return bool(self.requests)
+
+    def has_requests(self):
+        """True once more after the end, as in vLLM: the workers are told of finished requests."""
+        return True
 
     def schedule(self):
         held = self.requests["a"]
@@ -55,6 +59,21 @@ def test_steps_last_until_the_next_one_and_requests_are_followed(tmp_path):
     assert log.step_ms == [2000.0, 1000.0]
     times = log.requests["a"]
     assert (times.added_s, times.first_s, times.last_s) == (10, 13, 14)
+
+
+def test_a_pause_after_the_last_request_is_no_part_of_a_step(tmp_path):
+    scheduler, sink = OneRequestScheduler(), io.StringIO()
+    now = iter([0, 0, 1, 1, 2, 500, 500, 501, 501, 502])
+    SchedulerProbe(scheduler, sink, clock=now.__next__)
+    for _ in range(2):
+        scheduler.add_request(
+            SimpleNamespace(request_id="a", num_computed_tokens=0, num_prompt_tokens=100)
+        )
+        for _ in range(2):
+            scheduler.update_from_output(scheduler.schedule())
+    path = tmp_path / "steps.jsonl"
+    path.write_text(sink.getvalue())
+    assert read_log(path).step_ms == [1000.0] * 4
 
 
 def test_only_the_wanted_time_is_read(tmp_path):

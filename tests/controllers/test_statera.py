@@ -38,6 +38,7 @@ class Plant:
     prefill_backlog: bool = True
     target_ms: float = 60.0
     ttft_misses: float = 0.0
+    best_utilisation: float | None = None
     history: list[float] = field(default_factory=list)
     _lag: list[float] = field(default_factory=list)
 
@@ -58,8 +59,16 @@ class Plant:
             tpot_utilisation=mean_ms / self.target_ms,
             tpot_at_risk=1.0 if mean_ms > self.target_ms else 0.0,
             ttft_violation_rate=self.ttft_misses,
+            goodput_per_s=self._goodput(mean_ms / self.target_ms),
             samples=100,
         )
+
+    def _goodput(self, utilisation: float) -> float | None:
+        """Falls to both sides of ``best_utilisation``: to the left prefill waits, to the right
+        steps miss the target that vary more than their mean shows."""
+        if self.best_utilisation is None:
+            return None
+        return 10.0 * max(0.0, 1.0 - 8.0 * (utilisation - self.best_utilisation) ** 2)
 
 
 def run(statera: Statera, plant: Plant, seconds: float, start_s: float = 0.0) -> list[Controls]:
@@ -88,6 +97,22 @@ def test_an_overlong_step_is_brought_into_the_band_without_oscillation() -> None
     changes = sum(a != b for a, b in zip(issued[-160:], issued[-159:], strict=False))
     assert changes <= 4
     assert issued[-1].n_run == LIMITS.max_num_seqs
+
+
+@pytest.mark.parametrize("best", [0.82, 1.0])
+def test_the_band_is_sought_where_goodput_is_best(best: float) -> None:
+    """The trace: closing within the first minute, then towards the best point, then still."""
+    statera, plant = make_statera(), Plant(demand_sequences=50, best_utilisation=best)
+    issued = run(statera, plant, 3600)
+    tail = [step_ms / plant.target_ms for step_ms in plant.history[-2400:]]
+    assert abs(sum(tail) / len(tail) - best) < 0.05
+    assert max(tail) - min(tail) < 0.25
+    fixed = Plant(demand_sequences=50, best_utilisation=best)
+    run(make_statera(band_probe=0), fixed, 3600)
+    settled = fixed.history[-1] / fixed.target_ms
+    assert abs(sum(tail) / len(tail) - best) < abs(settled - best) + 0.02
+    changes = sum(a != b for a, b in zip(issued[-2400:], issued[-2399:], strict=False))
+    assert changes < 120, "directives stay rare: fewer than twelve a minute"
 
 
 def test_n_run_gives_way_when_the_budget_cannot_help() -> None:
