@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from hmas.controllers.perception.incoming import Claims, Incoming, Prompt, TenantDefaults
 from hmas.controllers.perception.priors import TaskPrior, TokenRatio
@@ -29,17 +29,25 @@ class Source(StrEnum):
     PRIOR = "prior"
 
 
+class Guess(NamedTuple):
+    """A task type and the calibrated probability that it is the right one."""
+
+    task_type: TaskType
+    probability: float
+
+
 class Classifier(Protocol):
     """A learned tagger; it must answer within ``budget_s`` or not be asked at all."""
 
-    def classify(self, prompt: Prompt, budget_s: float) -> TaskType | None: ...
+    def classify(self, prompt: Prompt, budget_s: float) -> Guess | None: ...
 
 
 class Perception:
     """Turns an incoming request into its features; never raises, never waits.
 
     Each stage is bounded by the size of the bounded prompt; when ``budget_s`` is used up, no
-    further stage starts and the request goes on as unknown.
+    further stage starts and the request goes on as unknown. A learned guess less probable than
+    ``min_probability`` counts as unknown, too.
 
     Attributes:
         counts: requests by the source of their task type.
@@ -53,11 +61,13 @@ class Perception:
         *,
         classifier: Classifier | None = None,
         budget_s: float = 0.002,
+        min_probability: float = 0.5,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._predictor = predictor
         self._classifier = classifier
         self._budget_s = budget_s
+        self._min_probability = min_probability
         self._timer = timer
         self._tasks = TaskPrior()
         self._ratio = TokenRatio()
@@ -126,11 +136,13 @@ class Perception:
 
     def _learned(self, classifier: Classifier, prompt: Prompt, left_s: float) -> TaskType | None:
         try:
-            task_type = classifier.classify(prompt, left_s)
+            guess = classifier.classify(prompt, left_s)
         except Exception:  # noqa: BLE001  a plug-in's failure must not become the request's
             self.classifier_errors += 1
             return None
-        return None if task_type is TaskType.UNKNOWN else task_type
+        if guess is None or guess.probability < self._min_probability:
+            return None
+        return None if guess.task_type is TaskType.UNKNOWN else guess.task_type
 
     def _profile(self, tenant: str, task_type: TaskType, source: Source) -> TaskType:
         """The task whose cost profile applies: its own, or the prior's when unrecognised."""
@@ -149,6 +161,10 @@ class Perception:
                 prompt_tokens=prompt_tokens,
                 hinted_output_tokens=incoming.claims.output_tokens,
                 max_output_tokens=incoming.max_output_tokens,
+                model=incoming.model,
+                session=incoming.claims.job_id,
+                temperature=incoming.temperature,
+                prompt=incoming.prompt,
             )
         )
 

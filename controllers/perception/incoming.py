@@ -69,7 +69,10 @@ class TenantDefaults(msgspec.Struct, frozen=True):
 
 
 class Incoming(msgspec.Struct, frozen=True):
-    """One request as perception sees it; ``max_output_tokens`` is the client's own cap."""
+    """One request as perception sees it; ``max_output_tokens`` is the client's own cap.
+
+    ``temperature`` is None where the client left it to the engine.
+    """
 
     request_id: str
     arrival_s: float
@@ -77,3 +80,5 @@ class Incoming(msgspec.Struct, frozen=True):
     claims: Claims = NO_CLAIMS
     prompt: Prompt = EMPTY_PROMPT
     max_output_tokens: int | None = None
+    model: str = ""
+    temperature: float | None = None

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from hmas.controllers.perception.incoming import EMPTY_PROMPT, Prompt
 from hmas.engine.events import RequestFinished
 from hmas.engine.features import TaskType
 
@@ -13,7 +14,8 @@ from hmas.engine.features import TaskType
 class Question(msgspec.Struct, frozen=True):
     """One request to predict, lengths in tokens.
 
-    ``hinted_output_tokens`` is the client's expectation, ``max_output_tokens`` its cap.
+    ``hinted_output_tokens`` is the client's expectation, ``max_output_tokens`` its cap;
+    ``session`` names the conversation or job that the request belongs to, if it said so.
     """
 
     tenant: str
@@ -21,6 +23,10 @@ class Question(msgspec.Struct, frozen=True):
     prompt_tokens: int
     hinted_output_tokens: int | None = None
     max_output_tokens: int | None = None
+    model: str = ""
+    session: str | None = None
+    temperature: float | None = None
+    prompt: Prompt = EMPTY_PROMPT
 
 
 class Prediction(msgspec.Struct, frozen=True):

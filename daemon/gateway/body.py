@@ -53,6 +53,7 @@ class Envelope(msgspec.Struct, frozen=True):
     max_completion_tokens: TokenLimit | None = None
     max_output_tokens: TokenLimit | None = None
     n: Annotated[int, msgspec.Meta(ge=1, le=1024)] | None = None
+    temperature: float | None = None
     messages: Raw = ABSENT
     prompt: Raw = ABSENT
     input: Raw = ABSENT

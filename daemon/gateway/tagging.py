@@ -46,6 +46,8 @@ class Tagger:
                 claims=claims,
                 prompt=prompt,
                 max_output_tokens=call.max_output_tokens,
+                model=body.model,
+                temperature=body.envelope.temperature,
             )
         )
         call.features = features

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmas.controllers.perception.chain import Classifier, Perception, Source
+from hmas.controllers.perception.chain import Classifier, Guess, Perception, Source
 from hmas.controllers.perception.incoming import (
     Claims,
     Incoming,
@@ -20,17 +20,17 @@ SILENT = Prompt(text="zq xv", size_bytes=5)
 
 
 class FixedClassifier:
-    def __init__(self, answer: TaskType | None) -> None:
-        self.answer = answer
+    def __init__(self, answer: TaskType, probability: float = 0.9) -> None:
+        self.answer = Guess(answer, probability)
         self.asked = 0
 
-    def classify(self, prompt: Prompt, budget_s: float) -> TaskType | None:
+    def classify(self, prompt: Prompt, budget_s: float) -> Guess | None:
         self.asked += 1
         return self.answer
 
 
 class BrokenClassifier:
-    def classify(self, prompt: Prompt, budget_s: float) -> TaskType | None:
+    def classify(self, prompt: Prompt, budget_s: float) -> Guess | None:
         raise RuntimeError("weights are gone")
 
 
@@ -113,6 +113,13 @@ def test_unknown_takes_the_cost_profile_of_the_most_frequent_task() -> None:
     assert not features.known
     assert (features.slo_ttft_ms, features.predicted_output_tokens) == (4500, 40)
     assert features.predicted_tpot_ms == pytest.approx(10)
+
+
+def test_a_guess_that_is_not_probable_enough_counts_as_unknown() -> None:
+    sure = perception(FixedClassifier(TaskType.QA, 0.6), min_probability=0.55)
+    assert sure.tag(incoming()).task_type is TaskType.QA
+    unsure = perception(FixedClassifier(TaskType.QA, 0.5), min_probability=0.55)
+    assert not unsure.tag(incoming()).known
 
 
 def test_a_broken_classifier_is_counted_and_the_request_is_unknown() -> None:
