@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Final
 
 from hmas.daemon.gateway.errors import saturated, unavailable
@@ -16,6 +15,22 @@ from hmas.engine.events import ShedReason
 TOTAL: Final = 0
 FIRST_ENGINE: Final = 1
 SHUTDOWN_RETRY_S: Final = 1
+
+
+class Place:
+    """One request's place; a class, because a generator costs several times as much."""
+
+    __slots__ = ("_admission", "_tenant")
+
+    def __init__(self, admission: Admission, tenant: int) -> None:
+        self._admission = admission
+        self._tenant = tenant
+
+    def __enter__(self) -> None:
+        self._admission.enter(self._tenant)
+
+    def __exit__(self, *raised: object) -> None:
+        self._admission.leave(self._tenant)
 
 
 class Admission:
@@ -45,25 +60,25 @@ class Admission:
         """Requests of this worker."""
         return self._counts.own(TOTAL)
 
-    @contextmanager
-    def admit(self, client: Client) -> Iterator[None]:
-        """Hold a place for one request.
+    def admit(self, client: Client) -> Place:
+        """A place for one request, held inside its context.
 
         Raises:
             ApiError: 503 while draining, 429 with Retry-After when full.
         """
         self._refuse_surplus(client)
-        tenant = self._first_tenant + client.tenant_index
+        return Place(self, self._first_tenant + client.tenant_index)
+
+    def enter(self, tenant: int) -> None:
         self._counts.add(TOTAL, 1)
         self._counts.add(tenant, 1)
-        try:
-            yield
-        finally:
-            self._counts.add(TOTAL, -1)
-            self._counts.add(tenant, -1)
-            self._drain_rate.left(self._clock.now_s())
-            if self.is_draining and self.inside == 0:
-                self._empty.set()
+
+    def leave(self, tenant: int) -> None:
+        self._counts.add(TOTAL, -1)
+        self._counts.add(tenant, -1)
+        self._drain_rate.left(self._clock.now_s())
+        if self.is_draining and self.inside == 0:
+            self._empty.set()
 
     async def drain(self, timeout_s: float) -> int:
         """Refuse new requests and wait for those inside; returns how many are left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -233,7 +233,7 @@ def _request_id(request: web.BaseRequest) -> str:
     given = request.headers.get("X-Request-Id", "")
     if 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.isprintable():
         return given
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _refusal(call: Call, error: ApiError) -> web.Response:
