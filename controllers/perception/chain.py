@@ -36,6 +36,27 @@ class Guess(NamedTuple):
     probability: float
 
 
+class Explained(NamedTuple):
+    """The features of one request, and where their parts come from.
+
+    ``probability`` is that of the task type: 1 where somebody said it, the classifier's own
+    where it was learned (also when it was too improbable to count), None where nobody knows.
+    """
+
+    features: RequestFeatures
+    source: Source
+    probability: float | None
+    prediction: Prediction
+
+
+class _Named(NamedTuple):
+    """A task type, who named it, and how probable it is."""
+
+    task_type: TaskType
+    source: Source
+    probability: float | None = None
+
+
 class Classifier(Protocol):
     """A learned tagger; it must answer within ``budget_s`` or not be asked at all."""
 
@@ -77,16 +98,20 @@ class Perception:
 
     def tag(self, incoming: Incoming) -> RequestFeatures:
         """x_r of one request (paper 3.2)."""
+        return self.explain(incoming).features
+
+    def explain(self, incoming: Incoming) -> Explained:
+        """:meth:`tag`, with the source of its answers."""
         claims, defaults = incoming.claims, incoming.defaults
         tenant = _tenant(claims, defaults)
-        task_type, source = self._task(incoming)
+        task_type, source, probability = self._task(incoming)
         self.counts[source] += 1
         profile = self._profile(tenant, task_type, source)
         importance = _importance(claims, defaults)
         slo = _slo(claims, defaults, slo_targets(profile, importance))
         prompt_tokens = self._prompt_tokens(incoming.prompt)
         prediction = self._predict(incoming, tenant, profile, prompt_tokens)
-        return RequestFeatures(
+        features = RequestFeatures(
             request_id=incoming.request_id,
             arrival_s=incoming.arrival_s,
             tenant=tenant,
@@ -106,43 +131,44 @@ class Perception:
             role=claims.role,
             known=source is not Source.PRIOR or _targets_claimed(claims),
         )
+        return Explained(features, source, probability, prediction)
 
     def observe(self, finished: RequestFinished, prompt_bytes: int = 0) -> None:
         """Learn from a finished request whose lengths the engine reported."""
         self._predictor.observe(finished)
         self._ratio.observe(prompt_bytes, finished.prompt_tokens)
 
-    def _task(self, incoming: Incoming) -> tuple[TaskType, Source]:
+    def _task(self, incoming: Incoming) -> _Named:
         if incoming.claims.task_type is not None:
-            return incoming.claims.task_type, Source.EXPLICIT
+            return _Named(incoming.claims.task_type, Source.EXPLICIT, 1.0)
         if incoming.defaults.task_type is not None:
-            return incoming.defaults.task_type, Source.TENANT
+            return _Named(incoming.defaults.task_type, Source.TENANT, 1.0)
         started_s = self._timer()
         found = self._read(incoming.prompt, started_s + self._budget_s)
         if self._timer() - started_s > self._budget_s:
             self.overruns += 1
         return found
 
-    def _read(self, prompt: Prompt, until_s: float) -> tuple[TaskType, Source]:
+    def _read(self, prompt: Prompt, until_s: float) -> _Named:
         task_type = classify(prompt)
         if task_type is not None:
-            return task_type, Source.RULES
+            return _Named(task_type, Source.RULES)
         left_s = until_s - self._timer()
+        guess = None
         if self._classifier is not None and left_s > 0:
-            task_type = self._learned(self._classifier, prompt, left_s)
-            if task_type is not None:
-                return task_type, Source.LEARNED
-        return TaskType.UNKNOWN, Source.PRIOR
+            guess = self._learned(self._classifier, prompt, left_s)
+        if guess is None:
+            return _Named(TaskType.UNKNOWN, Source.PRIOR)
+        if guess.probability < self._min_probability or guess.task_type is TaskType.UNKNOWN:
+            return _Named(TaskType.UNKNOWN, Source.PRIOR, guess.probability)
+        return _Named(guess.task_type, Source.LEARNED, guess.probability)
 
-    def _learned(self, classifier: Classifier, prompt: Prompt, left_s: float) -> TaskType | None:
+    def _learned(self, classifier: Classifier, prompt: Prompt, left_s: float) -> Guess | None:
         try:
-            guess = classifier.classify(prompt, left_s)
+            return classifier.classify(prompt, left_s)
         except Exception:  # noqa: BLE001  a plug-in's failure must not become the request's
             self.classifier_errors += 1
             return None
-        if guess is None or guess.probability < self._min_probability:
-            return None
-        return None if guess.task_type is TaskType.UNKNOWN else guess.task_type
 
     def _profile(self, tenant: str, task_type: TaskType, source: Source) -> TaskType:
         """The task whose cost profile applies: its own, or the prior's when unrecognised."""

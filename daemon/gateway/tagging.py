@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 
-from hmas.controllers.perception.chain import Perception
+from hmas.controllers.perception.chain import Explained, Perception
 from hmas.controllers.perception.headers import InvalidClaimError, read_claims
 from hmas.controllers.perception.incoming import Incoming
 from hmas.daemon.gateway.body import GENERATES, Body
@@ -29,6 +29,13 @@ class Tagger:
         Raises:
             ApiError: 400 naming a header that is out of range.
         """
+        explained = self.explain(call, client, headers, body)
+        return None if explained is None else explained.features
+
+    def explain(
+        self, call: Call, client: Client, headers: Mapping[str, str], body: Body
+    ) -> Explained | None:
+        """:meth:`tag`, with the source of its answers."""
         if body.route not in GENERATES:
             return None
         started_s = perf_counter()
@@ -38,7 +45,7 @@ class Tagger:
             raise invalid_field(str(error), error.header, "invalid_header") from error
         prompt = body.prompt()
         call.max_output_tokens = body.max_output_tokens
-        features = self._perception.tag(
+        explained = self._perception.explain(
             Incoming(
                 request_id=call.request_id,
                 arrival_s=call.arrival_s,
@@ -50,11 +57,11 @@ class Tagger:
                 temperature=body.envelope.temperature,
             )
         )
-        call.features = features
-        call.tenant = features.tenant
+        call.features = explained.features
+        call.tenant = explained.features.tenant
         call.prompt_bytes = prompt.size_bytes
         call.tagging_s = perf_counter() - started_s
-        return features
+        return explained
 
 
 class FeatureInjector:

@@ -122,6 +122,17 @@ def test_a_guess_that_is_not_probable_enough_counts_as_unknown() -> None:
     assert not unsure.tag(incoming()).known
 
 
+def test_explained_answers_say_how_probable_the_task_is() -> None:
+    learned = perception(FixedClassifier(TaskType.QA, 0.6)).explain(incoming())
+    assert (learned.source, learned.probability) == (Source.LEARNED, 0.6)
+    assert learned.prediction.output_tokens == learned.features.predicted_output_tokens
+    unsure = perception(FixedClassifier(TaskType.QA, 0.2)).explain(incoming())
+    assert (unsure.source, unsure.probability) == (Source.PRIOR, 0.2)
+    said = perception().explain(incoming(claims=Claims(task_type=TaskType.QA)))
+    assert (said.source, said.probability) == (Source.EXPLICIT, 1.0)
+    assert perception().explain(incoming()).probability is None
+
+
 def test_a_broken_classifier_is_counted_and_the_request_is_unknown() -> None:
     tagger = perception(BrokenClassifier())
     assert not tagger.tag(incoming()).known
