@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from hmas.bench.gateway import CLIENTS, Round, quantile, summary
+from hmas.bench.gateway import CLIENTS, Measured, Round, quantile, summary, verdict
 from hmas.bench.http_load import LoadResult, Timing
 
 
@@ -32,6 +32,22 @@ def test_medians_over_rounds() -> None:
 def test_a_target_that_never_answered() -> None:
     measured = summary("gateway", "open loop", [Round(LoadResult(failed=5), 0.0)])
     assert (measured.requests, measured.failed, measured.total_p50_ms) == (0, 5, 0)
+
+
+def measured(target: str, first_ms: float, total_ms: float) -> Measured:
+    scenario = "open loop"
+    return Measured(
+        target, scenario, 100, 0, 900.0, first_ms, first_ms + 1, total_ms, total_ms + 2, 1.0
+    )
+
+
+def test_whole_answers_and_first_bytes_have_a_verdict_each() -> None:
+    direct, bare = measured("direct", 5.0, 100.0), measured("aiohttp", 5.8, 100.4)
+    held = verdict([direct, bare, measured("gateway", 6.4, 100.6)])
+    assert held["latency_holds"]
+    assert not held["first_byte_holds"]
+    assert (held["added_first_byte_p50_ms"], held["aiohttp_added_first_byte_p50_ms"]) == (1.4, 0.8)
+    assert not verdict([direct, bare, measured("gateway", 5.5, 101.2)])["latency_holds"]
 
 
 def test_a_short_run_reports_everything() -> None:
