@@ -30,11 +30,20 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """l_pred in tokens, t^_ttft and t^_tpot in ms (paper 3.2); a latency of 0 is not known."""
+    """l_pred in tokens, t^_ttft and t^_tpot in ms (paper 3.2); a latency of 0 is not known.
+
+    Attributes:
+        upper_tokens: the length that nine of ten such requests do not exceed; None: not known.
+        length_source: who said the length, in one or two words, for people.
+        latency_source: who said the latencies.
+    """
 
     output_tokens: int
     ttft_ms: float = 0.0
     tpot_ms: float = 0.0
+    upper_tokens: int | None = None
+    length_source: str = "history"
+    latency_source: str = "history"
 
 
 class Predictor(Protocol):
