@@ -191,6 +191,7 @@ class Perception:
                 session=incoming.claims.job_id,
                 temperature=incoming.temperature,
                 prompt=incoming.prompt,
+                request_id=incoming.request_id,
             )
         )
 

@@ -16,6 +16,8 @@ class Question(msgspec.Struct, frozen=True):
 
     ``hinted_output_tokens`` is the client's expectation, ``max_output_tokens`` its cap;
     ``session`` names the conversation or job that the request belongs to, if it said so.
+    ``request_id`` ties the question to the :class:`RequestFinished` that answers it; without
+    it a predictor learns from what the event itself says.
     """
 
     tenant: str
@@ -27,6 +29,7 @@ class Question(msgspec.Struct, frozen=True):
     session: str | None = None
     temperature: float | None = None
     prompt: Prompt = EMPTY_PROMPT
+    request_id: str = ""
 
 
 class Prediction(msgspec.Struct, frozen=True):
