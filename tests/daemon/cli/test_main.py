@@ -23,6 +23,7 @@ VERBS = {
     "decisions",
     "replay",
     "bench",
+    "tag",
     "config",
     "db",
     "doctor",

@@ -1,0 +1,115 @@
+"""What the gateway would say of a prompt, without a gateway: ``hmas tag``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from hmas.controllers.perception.chain import Explained, Source
+from hmas.controllers.perception.incoming import TenantDefaults
+from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.body import Route, parse_body
+from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.errors import invalid_field, missing_field
+from hmas.daemon.gateway.keys import KeyRing
+from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.daemon.gateway.tagging import Tagger
+from hmas.engine.clock import Clock
+
+ANY_MODEL: Final = "default"
+"""The model of lines that name none: predictions then know of no model."""
+
+_decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Tag(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of ``hmas tag``; times in ms, lengths in tokens, ``microseconds`` of tagging.
+
+    ``source`` says who named the task, the SLO pair, the length and the latencies;
+    ``probability`` is None where nobody knows it, ``upper_bound`` where no bound is known.
+    """
+
+    line: int
+    task_type: str
+    probability: float | None
+    slo_ttft_ms: float
+    slo_tpot_ms: float
+    prompt_tokens: int
+    predicted_output_tokens: int
+    upper_bound: int | None
+    predicted_ttft_ms: float
+    predicted_tpot_ms: float
+    known: bool
+    source: dict[str, str]
+    microseconds: float
+
+
+class PromptTagger:
+    """Tags bodies as one worker of a gateway with these settings does for anonymous clients."""
+
+    def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
+        self._tagger = Tagger(GatewayApp(settings).perception)
+        self._client = KeyRing((), settings.anonymous).identify({})
+        self._clock = clock
+
+    def tag(self, number: int, line: bytes) -> Tag:
+        """The answer to line ``number``: an object with ``prompt`` or ``messages``.
+
+        Raises:
+            ApiError: the line cannot be a request; ``param`` names the field.
+        """
+        route, raw = _request(line)
+        body = parse_body(route, raw)
+        call = Call(str(number), "POST", route.value, self._clock.now_s())
+        explained = self._tagger.explain(call, self._client, {}, body)
+        assert explained is not None
+        features, prediction = explained.features, explained.prediction
+        return Tag(
+            line=number,
+            task_type=features.task_type.value,
+            probability=explained.probability,
+            slo_ttft_ms=features.slo_ttft_ms,
+            slo_tpot_ms=features.slo_tpot_ms,
+            prompt_tokens=features.prompt_tokens,
+            predicted_output_tokens=features.predicted_output_tokens,
+            upper_bound=_upper_bound(prediction.upper_tokens, body.max_output_tokens),
+            predicted_ttft_ms=prediction.ttft_ms,
+            predicted_tpot_ms=prediction.tpot_ms,
+            known=features.known,
+            source={
+                "task": explained.source.value,
+                "slo": _slo_source(explained, self._client.defaults),
+                "length": prediction.length_source,
+                "latency": prediction.latency_source,
+            },
+            microseconds=round(call.tagging_s * 1e6, 1),
+        )
+
+
+def _request(line: bytes) -> tuple[Route, bytes]:
+    """The route that the line would be sent to, and its body, which always has a model."""
+    try:
+        fields = _decode_fields(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise invalid_field(f"not a JSON object: {error}", None, "invalid_json") from error
+    if "messages" not in fields and "prompt" not in fields:
+        raise missing_field("prompt", "or `messages`: what the model is to answer")
+    route = Route.CHAT if "messages" in fields else Route.COMPLETIONS
+    if "model" in fields:
+        return route, line
+    return route, _encode({**fields, "model": ANY_MODEL})
+
+
+def _upper_bound(predicted: int | None, cap: int | None) -> int | None:
+    """The client's cap bounds every answer; without it the predictor's bound does."""
+    known = [bound for bound in (predicted, cap) if bound is not None]
+    return min(known, default=None)
+
+
+def _slo_source(explained: Explained, defaults: TenantDefaults) -> str:
+    if defaults.slo_ttft_ms is not None and defaults.slo_tpot_ms is not None:
+        return Source.TENANT.value
+    return f"table of {explained.source.value}"
