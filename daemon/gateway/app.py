@@ -28,6 +28,7 @@ from hmas.daemon.gateway.http_server import error_response
 from hmas.daemon.gateway.keys import KeyRing
 from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
 from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
+from hmas.daemon.gateway.masking import LearnedStage
 from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.proxy import PREFIX, Proxy, ProxyParts
 from hmas.daemon.gateway.pump.station import PumpStation, pump_links
@@ -62,11 +63,12 @@ ALONE: Final = Worker()
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What tests replace: time, chance, the learned classifier."""
+    """What tests replace: time, chance, the learned classifier, whether that must be punctual."""
 
     clock: Clock = field(default_factory=SystemClock)
     rng: random.Random = field(default_factory=random.Random)
     classifier: Classifier | None = None
+    is_punctual: bool = True
 
 
 def count_columns(settings: GatewaySettings) -> int:
@@ -112,9 +114,12 @@ class GatewayApp:
             self.drain_rate,
             self._around.clock,
         )
+        self.learned = LearnedStage(
+            self._around.classifier, settings, is_punctual=self._around.is_punctual
+        )
         self.perception = Perception(
             _predictor(settings),
-            classifier=self._around.classifier,
+            classifier=self.learned.classifier,
             budget_s=settings.tagging_budget_ms / 1000,
         )
         self._proxy: Proxy | None = None
@@ -142,6 +147,8 @@ class GatewayApp:
                 after_round=lambda: self._sync_metrics(link),
             )
             await health.check_all()
+            await self.learned.rehearse()
+            tasks.start(self.learned.run(), name="perception's cost")
             self._install_pumps(tasks)
             tasks.start(health.run(), name="health checks")
             if link is not None:
@@ -248,6 +255,7 @@ class GatewayApp:
             | {
                 metrics.overruns: perception.overruns,
                 metrics.classifier_errors: perception.classifier_errors,
+                metrics.classifier_skipped: self.learned.skipped,
                 metrics.events_dropped: link.dropped if link is not None else 0,
             }
         )

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from hmas.controllers.perception.chain import Explained, Source
 from hmas.controllers.perception.incoming import TenantDefaults
-from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.app import GatewayApp, Surroundings
 from hmas.daemon.gateway.body import Route, parse_body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import invalid_field, missing_field
@@ -20,6 +20,8 @@ from hmas.engine.clock import Clock
 
 ANY_MODEL: Final = "default"
 """The model of lines that name none: predictions then know of no model."""
+PATIENCE_MS: Final = 10_000.0
+"""Nobody waits in a queue here: answers must not depend on how busy the machine is."""
 
 _decode_fields = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -51,7 +53,9 @@ class PromptTagger:
     """Tags bodies as one worker of a gateway with these settings does for anonymous clients."""
 
     def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
-        self._tagger = Tagger(GatewayApp(settings).perception)
+        patient = settings.model_copy(update={"tagging_budget_ms": PATIENCE_MS})
+        app = GatewayApp(patient, surroundings=Surroundings(clock=clock, is_punctual=False))
+        self._tagger = Tagger(app.perception)
         self._client = KeyRing((), settings.anonymous).identify({})
         self._clock = clock
 

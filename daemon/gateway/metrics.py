@@ -138,6 +138,9 @@ class GatewayMetrics:
         self.classifier_errors = self._counter(
             "perception_classifier_errors", "Failures of the learned classifier."
         )
+        self.classifier_skipped = self._counter(
+            "perception_classifier_skipped", "Requests that a slow learned stage was not asked of."
+        )
         self.events_dropped = self._counter("gateway_events_dropped", "Events that were lost.")
         self.pump_faults = self._counter(
             "gateway_pump_faults", "Faults after which a pump let everything go.", "engine"

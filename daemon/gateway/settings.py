@@ -125,6 +125,16 @@ class ApiKey(Tier):
         return key
 
 
+class Faults(_Frozen):
+    """Faults on purpose, for drills; never set in production.
+
+    Attributes:
+        perception_delay_ms: makes perception's learned stage this slow; dispatch must not mind.
+    """
+
+    perception_delay_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
+
+
 class GatewaySettings(_Frozen):
     """Everything the gateway can be told.
 
@@ -165,6 +175,7 @@ class GatewaySettings(_Frozen):
     notices_endpoint: str | None = None
     curve_dir: Path | None = None
     access_log: bool = True
+    faults: Faults = Faults()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
