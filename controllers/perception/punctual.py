@@ -9,7 +9,7 @@ their way, on a prompt of theirs now and then, until it is punctual again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from hmas.controllers.perception.chain import Classifier, Guess
@@ -17,6 +17,8 @@ from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.prediction.sliding import SlidingSample
 
 COST_QUANTILE: Final = 0.95
+FEW: Final = 20
+"""Below this many measurements the median counts: their 95th percentile would be the worst."""
 WINDOW: Final = 128
 LATE_IN_A_ROW: Final = 2
 """One late answer may be the machine's fault; two are its own."""
@@ -29,6 +31,7 @@ REHEARSAL: Final = (
     Prompt(text="Fasse den folgenden Text in zwei Sätzen zusammen. " * 60, size_bytes=3060),
 )
 """Prompts to measure with before the first request comes."""
+REHEARSALS: Final = 6
 
 
 class PunctualClassifier:
@@ -38,6 +41,7 @@ class PunctualClassifier:
     another one. Until something is measured, it is not asked.
 
     Attributes:
+        asked: requests that it was asked about.
         skipped: requests that went on without it, because it would have been late.
         late: answers that took longer than their budget.
     """
@@ -57,6 +61,7 @@ class PunctualClassifier:
         self._punctual_in_a_row = 0
         self._suspended = False
         self._wanted: Prompt | None = None
+        self.asked = 0
         self.skipped = 0
         self.late = 0
 
@@ -66,6 +71,7 @@ class PunctualClassifier:
             self.skipped += 1
             self._wanted = prompt
             return None
+        self.asked += 1
         started_s = self._timer()
         try:
             return self._inner.classify(prompt, budget_s)
@@ -89,7 +95,7 @@ class PunctualClassifier:
     def measured(self, cost_s: float) -> None:
         """Learn from :meth:`measure`; punctual several times in a row ends a suspension."""
         if cost_s > self._budget_s:
-            self._punctual_in_a_row = 0
+            self._suspend()
             self._costs_s.add(cost_s)
             return
         self._punctual_in_a_row += 1
@@ -99,19 +105,22 @@ class PunctualClassifier:
             self._suspended = False
         self._costs_s.add(cost_s)
 
-    def rehearse(self, prompts: Sequence[Prompt] = REHEARSAL) -> None:
+    def rehearse(self, prompts: tuple[Prompt, ...] = REHEARSAL) -> None:
         """Measure before the first request; the first time, which loads, does not count."""
         self.measure(prompts[0])
-        for prompt in prompts:
+        late_in_a_row = 0
+        for prompt in prompts * REHEARSALS:
             cost_s = self.measure(prompt)
             self.measured(cost_s)
-            if cost_s > self._budget_s:
+            late_in_a_row = late_in_a_row + 1 if cost_s > self._budget_s else 0
+            if late_in_a_row >= LATE_IN_A_ROW:
                 return
 
     @property
     def cost_s(self) -> float | None:
-        """95th percentile of what it cost of late; None: not measured."""
-        return self._costs_s.quantile(COST_QUANTILE)
+        """What it takes of late: 95th percentile, the median of few; None: not measured."""
+        few = len(self._costs_s) < FEW
+        return self._costs_s.quantile(0.5 if few else COST_QUANTILE)
 
     @property
     def is_asked(self) -> bool:
@@ -130,5 +139,8 @@ class PunctualClassifier:
         self.late += 1
         self._late_in_a_row += 1
         if self._late_in_a_row >= LATE_IN_A_ROW:
-            self._late_in_a_row = self._punctual_in_a_row = 0
-            self._suspended = True
+            self._suspend()
+
+    def _suspend(self) -> None:
+        self._late_in_a_row = self._punctual_in_a_row = 0
+        self._suspended = True

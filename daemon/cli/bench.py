@@ -13,6 +13,7 @@ from hmas.daemon.cli.exits import Exit, fail
 BENCHES = {
     "gateway": "added latency and requests/s through the gateway",
     "overhead": "schedule() with and without the plug-in (in a vLLM environment)",
+    "masking": "latency before dispatch while perception is made slow on purpose",
     "topologies": "one operation, a swap and the memory of each topology",
     "paper": "the paper's tables and figures in virtual time, its numbers beside ours",
     "fit": "a step-time profile, of a known GPU or of your own engine (live NAME)",
