@@ -86,6 +86,9 @@ _decode_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
+UNREADABLE: Final = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+"""What decoding raises; the last one for names that are no UTF-8, as lone surrogates are."""
+
 _FIELD_OF_MESSAGE = re.compile(r"at `\$\.([A-Za-z_0-9]+)")
 
 
@@ -175,7 +178,10 @@ def parse_body(route: Route, raw: bytes) -> Body:
     """
     try:
         envelope = _decode_envelope(raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        if envelope.vllm_xargs or envelope.priority:
+            # These are written anew for the engine, with the names of all other fields.
+            _decode_object(raw)
+    except UNREADABLE as error:
         raise _unreadable(error) from error
     if envelope.model is None:
         raise missing_field("model", "the name of a served model")
@@ -193,9 +199,9 @@ def parse_loosely(raw: bytes) -> tuple[str | None, bytes]:
     """
     try:
         loose = _decode_loose(raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return loose.model, without_client_features(raw, loose.vllm_xargs, ABSENT)
+    except UNREADABLE:
         return None, raw
-    return loose.model, without_client_features(raw, loose.vllm_xargs, ABSENT)
 
 
 def without_client_features(raw: bytes, xargs_field: Raw, priority: Raw) -> bytes:
@@ -212,7 +218,7 @@ def without_client_features(raw: bytes, xargs_field: Raw, priority: Raw) -> byte
 def _xargs(field: Raw) -> dict[str, Raw]:
     try:
         return _decode_object(field) if field else {}
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return {}
 
 
@@ -233,7 +239,7 @@ def _loose(field: Raw) -> object:
         return None
     try:
         return _decode_any(field)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 

@@ -9,8 +9,11 @@ from msgspec import Raw
 
 from hmas.controllers.perception.incoming import EMPTY_PROMPT, Prompt
 
-MAX_PARSED_BYTES: Final = 2 * 1024 * 1024
+MAX_PARSED_BYTES: Final = 1024 * 1024
+MAX_PARSED_ITEMS: Final = 4096
 """Longer conversations are read as bytes at both ends, not message by message."""
+FEW_ITEMS: Final = 128
+"""Of longer ones only so many messages, and parts of a message, are looked into."""
 MAX_TEXT_BYTES: Final = 8192
 HEAD_BYTES: Final = 2048
 TAIL_BYTES: Final = 1024
@@ -30,7 +33,9 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 _decode_messages = msgspec.json.Decoder(list[_Message]).decode
+_decode_message = msgspec.json.Decoder(_Message).decode
 _decode_parts = msgspec.json.Decoder(list[_Part]).decode
+_decode_part = msgspec.json.Decoder(_Part).decode
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_list = msgspec.json.Decoder(list[Raw]).decode
 
@@ -71,12 +76,28 @@ def _read_content(content: Raw) -> Prompt:
         return Prompt(text=_text(content), size_bytes=size - 2)
     if size > MAX_PARSED_BYTES:
         return _from_ends(content)
-    inside = memoryview(content)[1:64].tobytes().lstrip()[:1]
+    raw = bytes(content)
+    inside = raw[1:64].lstrip()[:1]
     if inside.isdigit() or inside == b"[":
         return Prompt(size_bytes=size, token_ids=_count_token_ids(content))
+    items = raw.count(b'"' if inside == b'"' else b"{")
+    if items > MAX_PARSED_ITEMS:
+        return _from_ends(content)
     if inside == b'"':
         return _from_strings(content)
-    return _from_messages(_decode_messages(content))
+    return _from_many(content) if items > FEW_ITEMS else _from_messages(_decode_messages(content))
+
+
+def _from_many(content: Raw) -> Prompt:
+    """The first message and the last ones; the size of the others is taken from theirs."""
+    every = _decode_list(content)
+    read = every if len(every) <= FEW_ITEMS else [every[0], *every[1 - FEW_ITEMS :]]
+    prompt = _from_messages([_decode_message(message) for message in read])
+    if len(read) == len(every):
+        return prompt
+    share = prompt.size_bytes / sum(len(memoryview(message)) for message in read)
+    size = int(share * len(memoryview(content)))
+    return msgspec.structs.replace(prompt, size_bytes=size, turns=len(every))
 
 
 def _from_messages(messages: list[_Message]) -> Prompt:
@@ -115,7 +136,7 @@ def _from_ends(content: Raw) -> Prompt:
 
 
 def _content_bytes(content: Raw) -> int:
-    if first_byte(content) != b"[":
+    if first_byte(content) != b"[" or _is_long(content):
         return len(memoryview(content))
     parts = _decode_parts(content)
     return sum(len(memoryview(part.text)) or OTHER_PART_BYTES for part in parts)
@@ -124,7 +145,7 @@ def _content_bytes(content: Raw) -> int:
 def _text(content: Raw) -> str:
     """Text of a JSON string or of an array of parts, from both ends when it is long."""
     if first_byte(content) == b"[":
-        texts = [part.text for part in _decode_parts(content) if part.text]
+        texts = [part.text for part in _last_parts(content) if part.text]
         return "\n".join(_text(text) for text in texts[-3:] if first_byte(text) == b'"')
     raw = memoryview(content)
     if first_byte(content) != b'"':
@@ -132,6 +153,16 @@ def _text(content: Raw) -> str:
     if len(raw) <= MAX_TEXT_BYTES:
         return _decode_text(content)
     return _loosely(raw[1:HEAD_BYTES].tobytes()) + "\n" + _loosely(raw[-TAIL_BYTES:-1].tobytes())
+
+
+def _last_parts(content: Raw) -> list[_Part]:
+    if not _is_long(content):
+        return _decode_parts(content)
+    return [_decode_part(part) for part in _decode_list(content)[-FEW_ITEMS:]]
+
+
+def _is_long(content: Raw) -> bool:
+    return bytes(content).count(b"{") > FEW_ITEMS
 
 
 def _loosely(escaped: bytes) -> str:

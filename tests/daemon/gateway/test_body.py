@@ -89,6 +89,18 @@ def test_the_clients_cap(fields: dict[str, Any], cap: int | None) -> None:
     assert parse_body(Route.CHAT, body(**fields)).max_output_tokens == cap
 
 
+def test_names_that_are_no_utf8_are_refused_before_they_reach_an_engine() -> None:
+    lone = b'{"model":"m","messages":[{}],"\xed\xa0\x80":1,"priority":2}'
+    with pytest.raises(ApiError) as raised:
+        parse_body(Route.CHAT, lone)
+    assert raised.value.status == 400
+    inside = parse_body(
+        Route.CHAT, b'{"model":"m","messages":[{}],"vllm_xargs":{"\xed\xa0\x80":1}}'
+    )
+    assert set(json.loads(inside.with_features("f"))["vllm_xargs"]) == {"hmas"}
+    assert parse_loosely(b'{"\xed\xa0\x80":1,"vllm_xargs":{"hmas":"x"}}')[0] is None
+
+
 def test_hints() -> None:
     hints = parse_body(
         Route.CHAT,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from hmas.daemon.gateway.prompts import MAX_PARSED_BYTES, read_prompt
+from hmas.daemon.gateway.prompts import MAX_PARSED_BYTES, MAX_PARSED_ITEMS, read_prompt
 
 
 def raw(value: object) -> Raw:
@@ -82,6 +82,34 @@ def test_a_huge_conversation_is_not_parsed() -> None:
     prompt = read_prompt(content)
     assert prompt.text.startswith("Translate this")
     assert 4 < prompt.turns < 100, "counted at the end only"
+
+
+def test_of_many_turns_the_first_and_the_last_are_read() -> None:
+    turns = [{"role": "assistant", "content": "y" * 50}] * 2000
+    first, last = {"role": "system", "content": "Be terse"}, {"role": "user", "content": "Solve"}
+    prompt = read_prompt(raw([first, *turns, last]))
+    assert (prompt.system, prompt.text, prompt.turns) == ("Be terse", "Solve", 2002)
+    assert prompt.size_bytes == pytest.approx(2000 * 52, rel=0.05)
+
+
+def test_more_turns_than_anyone_sends_cost_no_more() -> None:
+    turns = [{"role": "user", "content": "z"}] * (MAX_PARSED_ITEMS + 1)
+    prompt = read_prompt(raw(turns))
+    assert prompt.text.startswith("z")
+    assert read_prompt(raw(["word"] * (MAX_PARSED_ITEMS + 1))).text.startswith("word")
+
+
+def test_braces_in_a_text_are_no_turns() -> None:
+    code = {"role": "user", "content": "Explain: " + "f() { return {}; } " * 200}
+    prompt = read_prompt(raw([{"role": "system", "content": "sys"}, code]))
+    assert (prompt.system, prompt.turns) == ("sys", 2)
+    assert prompt.text.startswith("Explain: f()")
+
+
+def test_of_many_parts_the_last_are_read() -> None:
+    parts = [{"type": "text", "text": str(number)} for number in range(1000)]
+    prompt = read_prompt(raw([{"role": "user", "content": parts}]))
+    assert prompt.text == "997\n998\n999"
 
 
 @pytest.mark.parametrize(
