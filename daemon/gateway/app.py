@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Final
 
 import msgspec
@@ -63,9 +64,13 @@ ALONE: Final = Worker()
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What tests replace: time, chance, the learned classifier, whether that must be punctual."""
+    """What tests replace: time, chance, the learned classifier, whether that must be punctual.
+
+    ``timer`` measures perception, in seconds.
+    """
 
     clock: Clock = field(default_factory=SystemClock)
+    timer: Callable[[], float] = perf_counter
     rng: random.Random = field(default_factory=random.Random)
     classifier: Classifier | None = None
     is_punctual: bool = True
@@ -121,6 +126,7 @@ class GatewayApp:
             _predictor(settings),
             classifier=self.learned.classifier,
             budget_s=settings.tagging_budget_ms / 1000,
+            timer=self._around.timer,
         )
         self._proxy: Proxy | None = None
         self._local: dict[str, Handler] = {
@@ -232,7 +238,7 @@ class GatewayApp:
             settings=settings,
             keys=self.keys,
             admission=self.admission,
-            tagger=Tagger(self.perception),
+            tagger=Tagger(self.perception, self._around.timer),
             pool=self.pool,
             dispatcher=dispatcher,
             accounting=accounting,
@@ -290,8 +296,8 @@ def _predictor(settings: GatewaySettings) -> Predictor:
     history = HistoryPredictor()
     for engine in settings.engines:
         if engine.step_model is not None:
-            return AnalyticPredictor(engine.step_model.step_model(), history)
-    return history
+            return AnalyticPredictor(engine.step_model.step_model(), lengths)
+    return lengths
 
 
 def _json(content: dict[str, object], status: int = 200) -> web.Response:

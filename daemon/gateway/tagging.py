@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 
 from hmas.controllers.perception.chain import Explained, Perception
@@ -16,10 +16,11 @@ from hmas.engine.features import RequestFeatures, encode_features
 
 
 class Tagger:
-    """Runs perception on requests that an engine will schedule."""
+    """Runs perception on requests that an engine will schedule; ``timer`` says what it took."""
 
-    def __init__(self, perception: Perception) -> None:
+    def __init__(self, perception: Perception, timer: Callable[[], float] = perf_counter) -> None:
         self._perception = perception
+        self._timer = timer
 
     def tag(
         self, call: Call, client: Client, headers: Mapping[str, str], body: Body
@@ -38,7 +39,7 @@ class Tagger:
         """:meth:`tag`, with the source of its answers."""
         if body.route not in GENERATES:
             return None
-        started_s = perf_counter()
+        started_s = self._timer()
         try:
             claims = read_claims(headers, body.hints(), trusted=client.defaults.trusted)
         except InvalidClaimError as error:
@@ -60,7 +61,7 @@ class Tagger:
         call.features = explained.features
         call.tenant = explained.features.tenant
         call.prompt_bytes = prompt.size_bytes
-        call.tagging_s = perf_counter() - started_s
+        call.tagging_s = self._timer() - started_s
         return explained
 
 
