@@ -79,6 +79,10 @@ class RetentionSettings(Section):
     overrides_d: Age = 365.0
     """Counted from their end."""
     audit_d: Age = 365.0
+    training_d: Age = 90.0
+    """Hashed features of requests whose tenants agreed (`learn`)."""
+    training_rows: Annotated[int, Field(ge=0)] = 200_000
+    """The newest ones; whatever their age, no more stay."""
 
 
 class StorageSettings(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
@@ -104,7 +105,28 @@ class RequestShed(msgspec.Struct, frozen=True, kw_only=True, tag="shed"):
     reason: ShedReason
 
 
-Event = StepStats | RequestArrived | RequestFirstToken | RequestFinished | RequestShed
+class RequestLearned(msgspec.Struct, frozen=True, kw_only=True, tag="learned"):
+    """What may be learned from one finished request of a tenant that agreed to it.
+
+    Never its text: ``numbers`` are counts and shares, ``words`` hashed words, ``session`` a
+    hash. Lengths are tokens, as the engine counted them; ``features`` is x_r.
+    """
+
+    at_s: float
+    features: RequestFeatures
+    prompt_tokens: int
+    output_tokens: int
+    ttft_s: float
+    tpot_s: float
+    model: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    session: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    numbers: Annotated[list[float], msgspec.Meta(max_length=256)] = []
+    words: Annotated[list[int], msgspec.Meta(max_length=1024)] = []
+
+
+Event = (
+    StepStats | RequestArrived | RequestFirstToken | RequestFinished | RequestShed | RequestLearned
+)
 
 
 class EventBatch(msgspec.Struct, frozen=True, kw_only=True, tag="events"):

@@ -14,6 +14,7 @@ from hmas.storage.records import (
     Record,
     RequestRecord,
     ResumeRecord,
+    TrainingRecord,
     ViewRecord,
 )
 
@@ -29,6 +30,7 @@ class Value(IntEnum):
 _VALUES: Final[dict[type[Record], Value]] = {
     ViewRecord: Value.SAMPLE,
     RequestRecord: Value.SAMPLE,
+    TrainingRecord: Value.SAMPLE,
     DirectiveRecord: Value.ESSENTIAL,
     OverrideRecord: Value.ESSENTIAL,
     PromptVersionRecord: Value.ESSENTIAL,

@@ -22,6 +22,7 @@ from hmas.storage.records import (
     Record,
     RequestRecord,
     ResumeRecord,
+    TrainingRecord,
     ViewRecord,
 )
 from hmas.storage.store import (
@@ -148,6 +149,11 @@ class MemoryStore:
         found = self._matching(RequestRecord, engine_id=engine_id, tenant=tenant)
         return _newest(_since(found, since_s), limit)
 
+    def training(
+        self, *, before: Cursor | None = None, limit: int = DEFAULT_LIMIT
+    ) -> list[TrainingRecord]:
+        return _newest((r for r in self._all(TrainingRecord) if _is_before(r, before)), limit)
+
     def prompt_versions(self, name: str) -> list[PromptVersionRecord]:
         found = self._matching(PromptVersionRecord, name=name)
         return sorted(found, key=lambda record: record.version, reverse=True)
@@ -168,6 +174,10 @@ class MemoryStore:
     def expire(self, record_type: type[Record], before_s: float, limit: int) -> int:
         old = [record for record in self._all(record_type) if self._is_expired(record, before_s)]
         return self._remove(sorted(old, key=lambda record: record.time_s)[: checked_limit(limit)])
+
+    def expire_beyond(self, record_type: type[Record], keep: int, limit: int) -> int:
+        newest_first = _sorted(self._all(record_type), lambda r: (r.time_s, *r.key), None)
+        return self._remove(newest_first[keep:][::-1][: checked_limit(limit)])
 
     def expire_views(self, horizon: Horizon, before_s: float, limit: int) -> int:
         return self._remove(self.oldest_views(horizon, before_s, limit))
@@ -223,7 +233,9 @@ def _given(where: DecisionFilter | AuditFilter) -> dict[str, str | None]:
     return {name: getattr(where, name) for name in where.__struct_fields__}
 
 
-def _is_before(record: DecisionRecord | AuditRecord, cursor: Cursor | None) -> bool:
+def _is_before(
+    record: DecisionRecord | AuditRecord | TrainingRecord, cursor: Cursor | None
+) -> bool:
     return cursor is None or (record.at_s, record.id) < (cursor.at_s, cursor.id)
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from hmas.engine.events import RequestFinished, RequestShed
+from hmas.engine.events import RequestFinished, RequestLearned, RequestShed
 from hmas.engine.features import ShortText
 
 Payload = dict[str, Any]
@@ -264,6 +264,53 @@ class RequestRecord(Record, frozen=True, kw_only=True):
         )
 
 
+class TrainingRecord(Record, frozen=True, kw_only=True):
+    """One finished request to learn from, of a tenant that agreed; never its text.
+
+    ``payload`` holds ``numbers`` (counts and shares of the prompt), ``words`` (hashed) and
+    ``session`` (a hash).
+    """
+
+    record_kind: ClassVar[str] = "training"
+    key_fields: ClassVar[tuple[str, ...]] = ("id",)
+    time_field: ClassVar[str] = "at_s"
+
+    engine_id: ShortText = ALL_ENGINES
+    id: ShortText
+    at_s: float
+    tenant: ShortText
+    task_type: ShortText
+    model: str
+    prompt_tokens: Count
+    predicted_output_tokens: Count
+    output_tokens: Count
+    ttft_s: float
+    tpot_s: float
+    payload: Payload = {}
+
+    @classmethod
+    def of_learned(cls, event: RequestLearned) -> TrainingRecord:
+        """The record of what a gateway learned."""
+        features = event.features
+        return cls(
+            id=features.request_id,
+            at_s=event.at_s,
+            tenant=features.tenant,
+            task_type=features.task_type.value,
+            model=event.model,
+            prompt_tokens=event.prompt_tokens,
+            predicted_output_tokens=features.predicted_output_tokens,
+            output_tokens=event.output_tokens,
+            ttft_s=event.ttft_s,
+            tpot_s=event.tpot_s,
+            payload={
+                "session": event.session,
+                "numbers": event.numbers,
+                "words": event.words,
+            },
+        )
+
+
 class PromptVersionRecord(Record, frozen=True, kw_only=True):
     """One version of a prompt; the active one with the highest version is in use."""
 
@@ -321,4 +368,5 @@ RECORD_TYPES: tuple[type[Record], ...] = (
     PromptVersionRecord,
     AuditRecord,
     ResumeRecord,
+    TrainingRecord,
 )

@@ -16,6 +16,7 @@ from hmas.storage.records import (
     OverrideRecord,
     Record,
     RequestRecord,
+    TrainingRecord,
     ViewRecord,
 )
 from hmas.storage.rollup import merged, minute_of, rolled_up
@@ -31,7 +32,8 @@ class RetentionAges(msgspec.Struct, frozen=True, kw_only=True):
 
     Short views older than ``short_views_h`` become one row per minute, which is kept for
     ``minute_views_d``. Overrides count from their end; the newest directive always stays.
-    Calibration, resume state and prompt versions are never deleted.
+    Calibration, resume state and prompt versions are never deleted. Of the requests to learn
+    from, at most ``training_rows`` stay, the newest.
     """
 
     short_views_h: Age = 24.0
@@ -43,6 +45,8 @@ class RetentionAges(msgspec.Struct, frozen=True, kw_only=True):
     guard_events_d: Age = 90.0
     overrides_d: Age = 365.0
     audit_d: Age = 365.0
+    training_d: Age = 90.0
+    training_rows: Annotated[int, msgspec.Meta(ge=0)] = 200_000
 
 
 class RetentionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +108,7 @@ def _deletions(
         (GuardEventRecord, ages.guard_events_d),
         (OverrideRecord, ages.overrides_d),
         (AuditRecord, ages.audit_d),
+        (TrainingRecord, ages.training_d),
     )
 
     def of_horizon(horizon: Horizon, age_d: float) -> Callable[[], int]:
@@ -112,8 +117,12 @@ def _deletions(
     def of_kind(kind: type[Record], age_d: float) -> Callable[[], int]:
         return lambda: store.expire(kind, now_s - age_d * _DAY_S, limit)
 
+    def surplus() -> int:
+        return store.expire_beyond(TrainingRecord, ages.training_rows, limit)
+
     views = [(f"view_{name.value}", of_horizon(name, age_d)) for name, age_d in horizons]
-    return views + [(kind.record_kind, of_kind(kind, age_d)) for kind, age_d in kinds]
+    by_age = [(kind.record_kind, of_kind(kind, age_d)) for kind, age_d in kinds]
+    return [*views, *by_age, ("surplus training", surplus)]
 
 
 def _repeated(delete: Callable[[], int], batch_size: int) -> int:

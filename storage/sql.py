@@ -38,6 +38,7 @@ from hmas.storage.records import (
     Record,
     RequestRecord,
     ResumeRecord,
+    TrainingRecord,
     ViewRecord,
 )
 from hmas.storage.store import (
@@ -181,6 +182,11 @@ class SqlStore:
         where = _equal(RequestRecord, engine_id=engine_id, tenant=tenant)
         return self._newest(RequestRecord, [*where, *_since(RequestRecord, since_s)], limit)
 
+    def training(
+        self, *, before: Cursor | None = None, limit: int = DEFAULT_LIMIT
+    ) -> list[TrainingRecord]:
+        return self._newest(TrainingRecord, _before(TrainingRecord, before), limit)
+
     def prompt_versions(self, name: str) -> list[PromptVersionRecord]:
         where = _equal(PromptVersionRecord, name=name)
         order = table_of(PromptVersionRecord).c.version.desc()
@@ -201,6 +207,12 @@ class SqlStore:
 
     def expire(self, record_type: type[Record], before_s: float, limit: int) -> int:
         return self._delete(record_type, [_expired(record_type, before_s)], limit)
+
+    def expire_beyond(self, record_type: type[Record], keep: int, limit: int) -> int:
+        with self.database.read() as connection:
+            count = connection.scalar(select(func.count()).select_from(table_of(record_type)))
+        surplus = min(int(count or 0) - keep, checked_limit(limit))
+        return self._delete(record_type, [], surplus) if surplus > 0 else 0
 
     def expire_views(self, horizon: Horizon, before_s: float, limit: int) -> int:
         return self._delete(ViewRecord, _older_views(horizon, before_s), limit)

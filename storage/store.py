@@ -25,6 +25,7 @@ from hmas.storage.records import (
     Record,
     RequestRecord,
     ResumeRecord,
+    TrainingRecord,
     ViewRecord,
 )
 
@@ -49,7 +50,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return f"{self.at_s!r}~{self.id}"
 
     @classmethod
-    def of(cls, record: DecisionRecord | AuditRecord) -> Cursor:
+    def of(cls, record: DecisionRecord | AuditRecord | TrainingRecord) -> Cursor:
         return cls(record.at_s, record.id)
 
     @classmethod
@@ -192,6 +193,14 @@ class RequestReader(Protocol):
         ...
 
 
+class TrainingReader(Protocol):
+    def training(
+        self, *, before: Cursor | None = None, limit: int = DEFAULT_LIMIT
+    ) -> list[TrainingRecord]:
+        """What there is to learn from, all tenants."""
+        ...
+
+
 class PromptReader(Protocol):
     def prompt_versions(self, name: str) -> list[PromptVersionRecord]:
         """All versions of one prompt, highest first."""
@@ -223,6 +232,10 @@ class Expiry(ViewReader, Protocol):
         """
         ...
 
+    def expire_beyond(self, record_type: type[Record], keep: int, limit: int) -> int:
+        """Deletes the oldest of those beyond the ``keep`` newest, at most ``limit``."""
+        ...
+
     def expire_views(self, horizon: Horizon, before_s: float, limit: int) -> int:
         """As :meth:`expire`, for the views of one horizon."""
         ...
@@ -244,6 +257,7 @@ class Store(
     GuardReader,
     ResumeReader,
     RequestReader,
+    TrainingReader,
     PromptReader,
     AuditReader,
     Expiry,

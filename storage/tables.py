@@ -157,6 +157,24 @@ class RequestRow(Row):
     features: Mapped[records.Payload]
 
 
+class TrainingRow(Row):
+    __tablename__ = "training"
+    __table_args__ = (Index(None, "at_s", "id"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    engine_id: Mapped[str]
+    at_s: Mapped[float]
+    tenant: Mapped[str]
+    task_type: Mapped[str]
+    model: Mapped[str]
+    prompt_tokens: Mapped[int]
+    predicted_output_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    ttft_s: Mapped[float]
+    tpot_s: Mapped[float]
+    payload: Mapped[records.Payload]
+
+
 class PromptVersionRow(Row):
     __tablename__ = "prompt_versions"
 
@@ -204,6 +222,7 @@ ROWS: dict[type[records.Record], type[Row]] = {
     records.PromptVersionRecord: PromptVersionRow,
     records.AuditRecord: AuditRow,
     records.ResumeRecord: ResumeRow,
+    records.TrainingRecord: TrainingRow,
 }
 
 

@@ -15,10 +15,11 @@ from hmas.engine.events import (
     RequestArrived,
     RequestFinished,
     RequestFirstToken,
+    RequestLearned,
     RequestShed,
     StepStats,
 )
-from hmas.storage.records import ALL_ENGINES, RequestRecord
+from hmas.storage.records import ALL_ENGINES, RequestRecord, TrainingRecord
 
 log = logging.getLogger(__name__)
 
@@ -58,18 +59,22 @@ class EventRouter:
     def from_gateway(self, batch: EventBatch) -> None:
         """A batch of one gateway."""
         for event in batch.events:
+            if isinstance(event, RequestLearned):
+                if self._is_sampled(event):
+                    self._recorder.submit(TrainingRecord.of_learned(event))
+                continue
             if isinstance(event, RequestShed) and self._is_sampled(event):
                 self._recorder.submit(RequestRecord.of_shed(ALL_ENGINES, event))
             for engine in self._hearers(event):
                 if engine.controller is not None:
                     engine.controller.observe(event)
 
-    def _is_sampled(self, event: RequestFinished | RequestShed) -> bool:
+    def _is_sampled(self, event: RequestFinished | RequestShed | RequestLearned) -> bool:
         """The same requests on every run and in every process."""
         return crc32(event.features.request_id.encode()) < self._request_sample * 2**32
 
     def _hearers(self, event: Event) -> list[ManagedEngine]:
-        if isinstance(event, StepStats):
+        if isinstance(event, StepStats | RequestLearned):
             return []
         engines = list(self._fleet)
         if isinstance(event, RequestShed) or len(engines) <= 1:

@@ -18,6 +18,7 @@ from hmas.storage.records import (
     Record,
     RequestRecord,
     ResumeRecord,
+    TrainingRecord,
     ViewRecord,
 )
 
@@ -105,6 +106,21 @@ def resume(**fields: Any) -> ResumeRecord:
     return ResumeRecord(**(values | fields))
 
 
+def learned(id_: str = "t1", at_s: float = 1.0, **fields: Any) -> TrainingRecord:
+    values = {
+        "tenant": "acme",
+        "task_type": "QA",
+        "model": "tiny",
+        "prompt_tokens": 100,
+        "predicted_output_tokens": 60,
+        "output_tokens": 50,
+        "ttft_s": 0.2,
+        "tpot_s": 0.01,
+        "payload": {"session": "5f", "numbers": [1.5, -1.0], "words": [3, 900]},
+    } | fields
+    return TrainingRecord(id=id_, at_s=at_s, **values)
+
+
 def one_of_each() -> list[Record]:
     return [
         view(),
@@ -117,4 +133,5 @@ def one_of_each() -> list[Record]:
         prompt(),
         audit(inputs={"topology": "sjf"}, result="done"),
         resume(),
+        learned(),
     ]

@@ -28,7 +28,7 @@ def made(value: Value, number: int) -> Record:
 
 def test_views_and_requests_are_worth_least() -> None:
     samples = [r.record_kind for r in one_of_each() if value_of(r) is Value.SAMPLE]
-    assert samples == ["view", "request"]
+    assert samples == ["view", "request", "training"]
 
 
 def test_a_full_buffer_drops_the_oldest_sample_first() -> None:

@@ -12,6 +12,7 @@ from tests.storage.support import (
     directive,
     finished,
     guard_event,
+    learned,
     override,
     prompt,
     resume,
@@ -33,6 +34,16 @@ def test_a_young_store_is_left_alone(store: Store) -> None:
     assert report.sentence == "nothing is old enough"
     assert (report.rolled_up, report.minutes, report.deleted) == (0, 0, {})
     assert len(store.views("engine0", Horizon.SHORT)) == 1
+
+
+def test_requests_to_learn_from_go_by_age_and_by_number(store: Store) -> None:
+    old = [learned(f"old{number}", NOW_S - 100 * DAY_S) for number in range(3)]
+    young = [learned(f"young{number}", NOW_S - number) for number in range(5)]
+    store.append([*old, *young])
+    ages = RetentionAges(training_d=90.0, training_rows=2)
+    report = apply_retention(store, ages, NOW_S)
+    assert report.deleted == {"training": 3, "surplus training": 3}
+    assert [record.id for record in store.training()] == ["young0", "young1"]
 
 
 def test_old_short_views_become_minutes(store: Store) -> None:

@@ -22,6 +22,7 @@ from hmas.storage.records import (
     Horizon,
     OverrideRecord,
     RequestRecord,
+    TrainingRecord,
 )
 from hmas.storage.store import MAX_LIMIT, AuditFilter, Cursor, DecisionFilter, Store
 from tests.storage.support import (
@@ -31,6 +32,7 @@ from tests.storage.support import (
     directive,
     finished,
     guard_event,
+    learned,
     one_of_each,
     override,
     prompt,
@@ -46,10 +48,10 @@ payloads = st.dictionaries(st.text(max_size=20), values, max_size=5)
 
 
 def test_one_of_each_kind_reads_back_as_it_was(store: Store) -> None:
-    view_, decision_, directive_, override_, guard_, errors, request, prompt_, audit_, resume_ = (
-        one_of_each()
-    )
-    store.append(one_of_each())
+    records = one_of_each()
+    view_, decision_, directive_, override_, guard_, errors, request, prompt_, *rest = records
+    audit_, resume_, training_ = rest
+    store.append(records)
     assert store.views("engine0", Horizon.SHORT) == [view_]
     assert store.view("engine0", Horizon.SHORT, 1.0) == view_
     assert store.decisions() == [store.decision("d1")] == [decision_]
@@ -61,12 +63,14 @@ def test_one_of_each_kind_reads_back_as_it_was(store: Store) -> None:
     assert store.prompt_versions("meta_controller") == [prompt_]
     assert store.audit() == [audit_]
     assert store.resume("engine0") == resume_
+    assert store.training() == [training_]
 
 
 def test_an_empty_store_answers_with_nothing(store: Store) -> None:
     assert store.views("engine0", Horizon.LONG) == []
     assert store.view("engine0", Horizon.LONG, 1.0) is None
     assert store.decisions() == store.audit() == store.requests() == store.overrides() == []
+    assert store.training() == []
     assert store.decision("x") is None
     assert store.latest_directive("engine0") is None
     assert store.last_version("engine0") == 0
@@ -88,6 +92,23 @@ def without_what_no_database_holds(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
+
+def test_training_is_read_page_by_page(store: Store) -> None:
+    store.append([learned(f"t{number}", at_s=float(number // 2)) for number in range(5)])
+    first = store.training(limit=3)
+    assert [record.id for record in first] == ["t4", "t3", "t2"]
+    rest = store.training(before=Cursor.of(first[-1]), limit=3)
+    assert [record.id for record in rest] == ["t1", "t0"]
+
+
+def test_of_too_many_the_oldest_go(store: Store) -> None:
+    store.append([learned(f"t{number}", at_s=float(number)) for number in range(10)])
+    assert store.expire_beyond(TrainingRecord, 20, 5) == 0
+    assert store.expire_beyond(TrainingRecord, 4, 5) == 5
+    assert store.expire_beyond(TrainingRecord, 4, 5) == 1
+    assert [record.id for record in store.training()] == ["t9", "t8", "t7", "t6"]
+    assert store.expire_beyond(TrainingRecord, 0, 5) == 4
 
 
 def test_a_cause_finds_its_first_directive(store: Store) -> None:

@@ -15,11 +15,12 @@ from hmas.engine.events import (
     RequestArrived,
     RequestFinished,
     RequestFirstToken,
+    RequestLearned,
     RequestShed,
     ShedReason,
 )
 from hmas.engine.features import RequestFeatures
-from hmas.storage.records import ALL_ENGINES, RequestRecord
+from hmas.storage.records import ALL_ENGINES, RequestRecord, TrainingRecord
 from tests.daemon.control.support import FakeLink, Records, managed
 
 
@@ -165,3 +166,25 @@ def test_before_it_has_described_itself_an_engine_is_only_seen() -> None:
     engine.controller = None
     bench.from_engine("a", finished("r1"))
     assert engine.last_seen_s == 50.0
+
+
+def test_what_gateways_learned_is_kept_and_no_controller_hears_of_it() -> None:
+    bench = Bench("engine0")
+    learned = RequestLearned(
+        at_s=9.0,
+        features=RequestFeatures(request_id="r1", arrival_s=1.0, tenant="acme"),
+        prompt_tokens=10,
+        output_tokens=20,
+        ttft_s=0.1,
+        tpot_s=0.01,
+        model="tiny",
+        session="5f",
+        numbers=[1.0],
+        words=[7],
+    )
+    bench.from_gateway(learned)
+    (record,) = bench.records.of(TrainingRecord)
+    assert isinstance(record, TrainingRecord)
+    assert (record.id, record.tenant, record.output_tokens) == ("r1", "acme", 20)
+    assert record.payload == {"session": "5f", "numbers": [1.0], "words": [7]}
+    assert bench.heard("engine0") == []
