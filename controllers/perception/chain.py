@@ -1,4 +1,4 @@
-"""Perception's chain: explicit > tenant defaults > rules > learned > historical prior."""
+"""Perception's chain: explicit > tenant defaults > learned, else rules > historical prior."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ class Perception:
     """Turns an incoming request into its features; never raises, never waits.
 
     Each stage is bounded by the size of the bounded prompt; when ``budget_s`` is used up, no
-    further stage starts and the request goes on as unknown. A learned guess less probable than
-    ``min_probability`` counts as unknown, too.
+    further stage starts. The rules answer first, because they are always in time; the learned
+    classifier, which measures better and knows what the rules said, overrules them when its
+    guess is at least as probable as ``min_probability``.
 
     Attributes:
         counts: requests by the source of their task type.
@@ -82,7 +83,7 @@ class Perception:
         *,
         classifier: Classifier | None = None,
         budget_s: float = 0.002,
-        min_probability: float = 0.5,
+        min_probability: float = 0.3,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._predictor = predictor
@@ -150,18 +151,21 @@ class Perception:
         return found
 
     def _read(self, prompt: Prompt, until_s: float) -> _Named:
-        task_type = classify(prompt)
-        if task_type is not None:
-            return _Named(task_type, Source.RULES)
+        ruled = classify(prompt)
         left_s = until_s - self._timer()
         guess = None
         if self._classifier is not None and left_s > 0:
             guess = self._learned(self._classifier, prompt, left_s)
-        if guess is None:
-            return _Named(TaskType.UNKNOWN, Source.PRIOR)
-        if guess.probability < self._min_probability or guess.task_type is TaskType.UNKNOWN:
-            return _Named(TaskType.UNKNOWN, Source.PRIOR, guess.probability)
-        return _Named(guess.task_type, Source.LEARNED, guess.probability)
+        if guess is not None and self._is_sure(guess):
+            return _Named(guess.task_type, Source.LEARNED, guess.probability)
+        if ruled is not None:
+            return _Named(ruled, Source.RULES)
+        return _Named(TaskType.UNKNOWN, Source.PRIOR, guess.probability if guess else None)
+
+    def _is_sure(self, guess: Guess) -> bool:
+        return (
+            guess.probability >= self._min_probability and guess.task_type is not TaskType.UNKNOWN
+        )
 
     def _learned(self, classifier: Classifier, prompt: Prompt, left_s: float) -> Guess | None:
         try:

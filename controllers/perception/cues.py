@@ -1,9 +1,11 @@
-"""The words by which a prompt gives its task away, per task type of the paper's Table 6."""
+"""English words by which a prompt gives its task away, per task type of the paper's Table 6."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from hmas.controllers.perception.cues_foreign import FOREIGN
+from hmas.controllers.perception.cues_more import STRONG, WEAK
 from hmas.engine.features import TaskType
 
 
@@ -19,7 +21,7 @@ class Cues(NamedTuple):
     opening: tuple[str, ...] = ()
 
 
-CUES: Final = (
+ENGLISH: Final = (
     Cues(
         TaskType.CODE_GENERATION,
         strong=(
@@ -325,3 +327,16 @@ CUES: Final = (
         opening=("hi", "hello", "hey", "thanks", "ok", "yes", "no,", "sure"),
     ),
 )
+
+
+def _complete(english: Cues) -> Cues:
+    """With the words of the other files, each once."""
+    task = english.task_type
+    weak = dict.fromkeys((*english.weak, *WEAK.get(task, ())))
+    strong = dict.fromkeys((*english.strong, *STRONG[task], *FOREIGN[task]))
+    return english._replace(
+        strong=tuple(strong), weak=tuple(word for word in weak if word not in strong)
+    )
+
+
+CUES: Final = tuple(_complete(english) for english in ENGLISH)

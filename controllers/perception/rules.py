@@ -78,15 +78,15 @@ _AUTOMATON: Final = AhoCorasick([cue.text for cue in _CUES])
 
 def classify(prompt: Prompt) -> TaskType | None:
     """The task that the cues agree on, or None when they do not say."""
-    scores = _scores(prompt)
+    scores = task_scores(prompt)
     best = max(scores)
     if best < MIN_SCORE or scores.count(best) > 1:
         return _by_shape(prompt)
     return _TASKS[scores.index(best)]
 
 
-def _scores(prompt: Prompt) -> list[int]:
-    """Points of each of ``_TASKS``."""
+def task_scores(prompt: Prompt) -> list[int]:
+    """Points of each task, in the order of ``CUES``."""
     text = bounded(prompt.text).lower()
     scores, counts = [0] * len(_TASKS), [0] * _SLOTS
     for cue in _found(text):
@@ -103,7 +103,7 @@ def _scores(prompt: Prompt) -> list[int]:
 def _found(text: str) -> list[_Cue]:
     """Cues that occur in ``text``, each once, those of letters at the beginning of a word."""
     found: dict[int, _Cue] = {}
-    for number, start, _ in _AUTOMATON.find_matches_as_indexes(text, overlapping=True):
+    for number, start, _ in _matches(text):
         if number in found:
             continue
         cue = _CUES[number]
@@ -111,6 +111,15 @@ def _found(text: str) -> list[_Cue]:
             continue
         found[number] = cue
     return list(found.values())
+
+
+def _matches(text: str) -> list[tuple[int, int, int]]:
+    """Cue number, start and end; the automaton takes no lone surrogates, one ``?`` each instead."""
+    try:
+        return _AUTOMATON.find_matches_as_indexes(text, overlapping=True)
+    except UnicodeEncodeError:
+        encodable = text.encode("utf-8", "replace").decode()
+        return _AUTOMATON.find_matches_as_indexes(encodable, overlapping=True)
 
 
 def _add_shape(scores: list[int], prompt: Prompt, text: str) -> None:

@@ -83,7 +83,7 @@ def finished(features: RequestFeatures, output_tokens: int) -> RequestFinished:
             TaskType.DIALOGUE,
             Source.TENANT,
         ),
-        (incoming(TRANSLATE), TaskType.TRANSLATION, Source.RULES),
+        (incoming(TRANSLATE), TaskType.EXTRACTION, Source.LEARNED),
         (incoming(SILENT), TaskType.EXTRACTION, Source.LEARNED),
     ],
 )
@@ -93,6 +93,25 @@ def test_order_of_the_chain(request_: Incoming, task: TaskType, source: Source) 
     assert features.task_type is task
     assert features.known
     assert tagger.counts == {source: 1}
+
+
+def test_the_rules_answer_where_the_learned_classifier_is_not_sure() -> None:
+    tagger = perception(FixedClassifier(TaskType.EXTRACTION, 0.1))
+    assert tagger.tag(incoming(TRANSLATE)).task_type is TaskType.TRANSLATION
+    assert tagger.counts == {Source.RULES: 1}
+    unsure = perception(FixedClassifier(TaskType.UNKNOWN, 0.9))
+    assert unsure.tag(incoming(TRANSLATE)).task_type is TaskType.TRANSLATION
+
+
+def test_the_rules_answer_when_there_is_no_time_for_more() -> None:
+    ticks = iter([0.0, 0.1, 0.2, 0.3])
+    tagger = Perception(
+        HistoryPredictor(),
+        classifier=FixedClassifier(TaskType.QA),
+        budget_s=0.002,
+        timer=lambda: next(ticks),
+    )
+    assert tagger.tag(incoming(TRANSLATE)).task_type is TaskType.TRANSLATION
 
 
 def test_nothing_known_is_served_as_unknown() -> None:

@@ -82,7 +82,14 @@ def test_reading_is_bounded_and_keeps_both_ends() -> None:
     assert classify(Prompt(text=text)) is TaskType.SUMMARIZATION
 
 
-@given(st.text(), st.text(), st.integers(0, 50), st.booleans())
+def test_lone_surrogates_hide_no_cue() -> None:
+    assert classify(Prompt(text="\ud800 Translate this")) is TaskType.TRANSLATION
+
+
+ANY_TEXT = st.text(st.characters(codec=None))
+
+
+@given(ANY_TEXT, ANY_TEXT, st.integers(0, 50), st.booleans())
 def test_any_text_is_read_without_error(text: str, system: str, turns: int, json: bool) -> None:
     prompt = Prompt(text=text, system=system, turns=turns, json_answer=json)
     assert classify(prompt) in {*TaskType, None}

@@ -1,0 +1,105 @@
+"""Microseconds of perception and prediction, on one core, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Final
+
+import msgspec
+
+from hmas.controllers.perception.incoming import Incoming, Prompt, TenantDefaults
+from hmas.controllers.perception.training import Sample
+from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.settings import GatewaySettings
+
+PER_S: Final = 250.0
+"""Requests a second of the paced part (issue 4, paper D.3)."""
+WARM_UP: Final = 200
+PATIENT_MS: Final = 1000.0
+
+
+class Speed(msgspec.Struct, frozen=True):
+    """Milliseconds per request, requests per second without pause, resident megabytes."""
+
+    requests: int
+    mean_ms: float
+    p50_ms: float
+    p98_ms: float
+    p99_ms: float
+    per_s: float
+    memory_mb: float
+
+
+def measure(samples: Sequence[Sample], seconds: float) -> Speed:
+    """Starts a child that imports only what a gateway does, on one core."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        prompts = [sample.prompt for sample in samples]
+        Path(file.name).write_bytes(msgspec.json.encode(prompts))
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", __spec__.name, file.name, str(seconds)],
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    return msgspec.json.decode(done.stdout, type=Speed)
+
+
+def timed(tag: Callable[[Incoming], object], prompts: Sequence[Prompt], seconds: float) -> Speed:
+    """Paced first, for the latency, then as fast as it goes, for the throughput."""
+    incoming = [_incoming(number, prompt) for number, prompt in enumerate(prompts)]
+    for one in incoming[:WARM_UP]:
+        tag(one)
+    paced = sorted(_paced(tag, incoming, int(seconds * PER_S)))
+    begun_s = perf_counter()
+    for one in incoming:
+        tag(one)
+    taken_s = perf_counter() - begun_s
+    return Speed(
+        requests=len(paced),
+        mean_ms=1e3 * sum(paced) / len(paced),
+        p50_ms=1e3 * paced[len(paced) // 2],
+        p98_ms=1e3 * paced[int(len(paced) * 0.98)],
+        p99_ms=1e3 * paced[int(len(paced) * 0.99)],
+        per_s=len(incoming) / taken_s,
+        memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    )
+
+
+def _paced(
+    tag: Callable[[Incoming], object], incoming: Sequence[Incoming], count: int
+) -> list[float]:
+    """Seconds of each of ``count`` calls, ``PER_S`` of them a second."""
+    taken = []
+    next_s = perf_counter()
+    for number in range(max(1, count)):
+        next_s += 1 / PER_S
+        sleep(max(0.0, next_s - perf_counter()))
+        begun_s = perf_counter()
+        tag(incoming[number % len(incoming)])
+        taken.append(perf_counter() - begun_s)
+    return taken
+
+
+def _incoming(number: int, prompt: Prompt) -> Incoming:
+    defaults = TenantDefaults()
+    return Incoming(request_id=f"r{number}", arrival_s=0.0, defaults=defaults, prompt=prompt)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The child: PROMPTS.json SECONDS; one JSON object on standard output."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    prompts = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=list[Prompt])
+    app = GatewayApp(GatewaySettings(tagging_budget_ms=PATIENT_MS))
+    speed = timed(app.perception.tag, prompts, float(arguments[1]))
+    sys.stdout.buffer.write(msgspec.json.encode(speed))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
