@@ -1,0 +1,165 @@
+"""Output lengths by a trained model and by what finished of late, whichever is right more often.
+
+Without a model it is the history predictor with a bound; with one, experts are weighed per
+tenant and task by their measured error, so it improves by itself on an operator's own traffic.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from math import floor, log1p
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hmas.controllers.prediction.base import Prediction, Question
+from hmas.controllers.prediction.history import GroupedSamples, HistoryPredictor
+from hmas.controllers.prediction.length_bound import LengthBound
+from hmas.controllers.prediction.length_experts import WeighedExperts
+from hmas.controllers.prediction.length_features import LengthFeatures, read_features
+from hmas.controllers.prediction.length_model import LengthModel, to_tokens
+from hmas.controllers.prediction.length_online import OnlineWords
+from hmas.controllers.prediction.length_sessions import SessionLengths
+from hmas.engine.events import Outcome, RequestFinished
+from hmas.engine.features import length_bucket
+
+MAX_PENDING: Final = 8192
+"""Questions whose requests still run; of older ones only the history learns."""
+
+EXPERTS: Final = ("model", "own level", "own words", "history", "session", "similar", "hint")
+ROUNDING: Final = 1e-6
+_PRIOR: Final = (0.0, 0.0, 0.3, 2.0, 1.0, 0.5, 8.0)
+"""Losses at the start: a stranger's requests are the model's."""
+_PRIOR_HINTED: Final = (30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 0.0)
+"""The client's own expectation holds until it was measured to be wrong."""
+
+
+class _Pending(msgspec.Struct):
+    """What is needed to learn from a request once its length is known; logs of 1 + tokens."""
+
+    question: Question
+    opinions: list[float]
+    group: Hashable
+    similar: Hashable
+    places: NDArray[np.int64]
+    model: float
+    corrected: float
+    base: float = 0.0
+    upper: int | None = None
+
+
+class LengthPredictor:
+    """Implements ``Predictor``; latencies are those of the history.
+
+    Attributes:
+        model: what was trained beforehand.
+        bound: the conformal bound with its coverage.
+        answers: by the expert that weighed most.
+    """
+
+    def __init__(self, model: LengthModel, history: HistoryPredictor | None = None) -> None:
+        self.model = model
+        self.bound = LengthBound()
+        self.answers = dict.fromkeys(EXPERTS, 0)
+        self._history = history or HistoryPredictor()
+        self._experts = WeighedExperts(_PRIOR)
+        self._hinted = WeighedExperts(_PRIOR_HINTED)
+        self._levels: GroupedSamples[Hashable] = GroupedSamples()
+        self._similar: GroupedSamples[Hashable] = GroupedSamples()
+        self._words = OnlineWords()
+        self._sessions = SessionLengths()
+        self._pending: OrderedDict[str, _Pending] = OrderedDict()
+
+    def predict(self, question: Question) -> Prediction:
+        known = self._history.predict(
+            msgspec.structs.replace(question, hinted_output_tokens=None, max_output_tokens=None)
+        )
+        features = read_features(question)
+        session = self._sessions.numbers(question.tenant, question.session)
+        guess = self.model.guess(features, session)
+        pending = self._weigh(question, features, guess.median, known.output_tokens, session)
+        weights = self._experts_of(question).weights(pending.group)
+        tokens = sum(map(float.__mul__, weights, pending.opinions))
+        pending.base = log1p(max(1.0, tokens)) + guess.spread
+        best = EXPERTS[max(range(len(weights)), key=weights.__getitem__)]
+        self.answers[best] += 1
+        pending.upper = self._upper(question, tokens, pending.base)
+        self._remember(question.request_id, pending)
+        return msgspec.structs.replace(
+            known,
+            output_tokens=_capped(tokens, question),
+            upper_tokens=pending.upper,
+            length_source=best,
+        )
+
+    def observe(self, finished: RequestFinished) -> None:
+        self._history.observe(finished)
+        pending = self._pending.pop(finished.features.request_id, None)
+        if finished.outcome is not Outcome.COMPLETED or finished.output_tokens < 1:
+            return
+        if pending is not None:
+            self._learn(pending, finished)
+
+    def _weigh(
+        self,
+        question: Question,
+        features: LengthFeatures,
+        median: float,
+        history: float,
+        session: list[float],
+    ) -> _Pending:
+        """All opinions in tokens, in the order of ``EXPERTS``."""
+        group = (question.tenant, question.task_type, question.model)
+        similar = (question.tenant, features.opening)
+        level = median + (self._levels.quantile(group, 0.5) or 0.0)
+        places = self._words.places(question.tenant, features.buckets)
+        corrected = level + self._words.correction(places)
+        logs = (
+            median,
+            level,
+            corrected,
+            session[0] if session[2] else level,
+            self._similar.quantile(similar, 0.5) or level,
+        )
+        tokens = [to_tokens(max(0.0, one)) for one in logs]
+        opinions = [*tokens[:3], float(history), *tokens[3:]]
+        opinions.append(float(question.hinted_output_tokens or tokens[1]))
+        return _Pending(question, opinions, group, similar, places, median, corrected)
+
+    def _upper(self, question: Question, tokens: float, base: float) -> int | None:
+        margin = self.bound.margin(length_bucket(question.prompt_tokens))
+        if margin is None:
+            return None
+        upper = floor(to_tokens(max(0.0, base + margin)) + ROUNDING)
+        return _capped(max(upper, round(tokens)), question)
+
+    def _learn(self, pending: _Pending, finished: RequestFinished) -> None:
+        question, truth = pending.question, finished.output_tokens
+        log_truth = log1p(truth)
+        hit = None if pending.upper is None else truth <= pending.upper
+        self.bound.observe(length_bucket(question.prompt_tokens), log_truth - pending.base, hit=hit)
+        self._experts_of(question).observe(pending.group, pending.opinions, truth)
+        self._levels.add(pending.group, log_truth - pending.model)
+        self._similar.add(pending.similar, log_truth)
+        self._words.learn(pending.places, log_truth - pending.corrected)
+        self._sessions.add(question.tenant, question.session, log_truth)
+
+    def _experts_of(self, question: Question) -> WeighedExperts:
+        return self._hinted if question.hinted_output_tokens else self._experts
+
+    def _remember(self, request_id: str, pending: _Pending) -> None:
+        if not request_id:
+            return
+        self._pending[request_id] = pending
+        if len(self._pending) > MAX_PENDING:
+            self._pending.popitem(last=False)
+
+
+def _capped(tokens: float, question: Question) -> int:
+    """Whole tokens, at least one, at most the client's own limit."""
+    whole = max(1, round(tokens))
+    cap = question.max_output_tokens
+    return whole if cap is None else min(whole, cap)

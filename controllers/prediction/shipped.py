@@ -1,0 +1,45 @@
+"""The length model that comes with the package, or the operator's own file."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Final
+
+from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.history import HistoryPredictor
+from hmas.controllers.prediction.length import LengthPredictor
+from hmas.controllers.prediction.length_model import CorruptModelError, LengthModel, decode_model
+
+SHIPPED: Final = Path(__file__).parent / "models" / "length.model"
+MAX_BYTES: Final = 16 * 1024 * 1024
+OFF: Final = "off"
+SHIPPED_NAME: Final = "shipped"
+
+logger = logging.getLogger(__name__)
+
+
+def read_model(path: Path | None = None) -> LengthModel:
+    """The model in a file, by default the shipped one.
+
+    Raises:
+        OSError: it cannot be read.
+        CorruptModelError: damaged, too large, or of another format.
+    """
+    with (path or SHIPPED).open("rb") as file:
+        encoded = file.read(MAX_BYTES + 1)
+    if len(encoded) > MAX_BYTES:
+        raise CorruptModelError(f"larger than {MAX_BYTES} bytes")
+    return decode_model(encoded)
+
+
+def length_predictor(choice: str) -> Predictor:
+    """``off``, ``shipped`` or a path; without a usable file the history predicts alone."""
+    if choice == OFF:
+        return HistoryPredictor()
+    path = SHIPPED if choice == SHIPPED_NAME else Path(choice)
+    try:
+        return LengthPredictor(read_model(path))
+    except (OSError, CorruptModelError) as error:
+        logger.warning("length model %s is not used, history predicts instead: %s", path, error)
+        return HistoryPredictor()
