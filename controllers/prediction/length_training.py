@@ -115,12 +115,14 @@ def _rows(examples: Sequence[Example], seed: int) -> _Rows:
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
     sessions = SessionLengths()
-    numbers, buckets, ends = [], [], [0]
+    numbers: list[list[float]] = []
+    buckets: list[int] = []
+    ends = [0]
     for one in examples:
         asked = one.question
         features = read_features(asked)
         numbers.append(features.numbers + sessions.numbers(asked.tenant, asked.session))
-        buckets.extend(features.buckets)
+        buckets.extend(features.buckets.tolist())
         ends.append(len(buckets))
         sessions.add(asked.tenant, asked.session, float(np.log1p(one.output_tokens)))
     ones = np.ones(len(buckets), dtype=np.float32)

@@ -16,9 +16,10 @@ from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, 
 
 import hmas
 from hmas.controllers.perception.chain import Classifier, Perception
+from hmas.controllers.perception.shipped import task_classifier
 from hmas.controllers.prediction.analytic import AnalyticPredictor
 from hmas.controllers.prediction.base import Predictor
-from hmas.controllers.prediction.history import HistoryPredictor
+from hmas.controllers.prediction.shipped import length_predictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
 from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher, Sessions
@@ -120,7 +121,9 @@ class GatewayApp:
             self._around.clock,
         )
         self.learned = LearnedStage(
-            self._around.classifier, settings, is_punctual=self._around.is_punctual
+            self._around.classifier or task_classifier(settings.classifier),
+            settings,
+            is_punctual=self._around.is_punctual,
         )
         self.perception = Perception(
             _predictor(settings),
@@ -292,8 +295,8 @@ class GatewayApp:
 
 
 def _predictor(settings: GatewaySettings) -> Predictor:
-    """The step model of the first engine that has one, else experience alone."""
-    history = HistoryPredictor()
+    """Lengths of the length model; latencies of the first engine's step model, if one has one."""
+    lengths = length_predictor(settings.length_model)
     for engine in settings.engines:
         if engine.step_model is not None:
             return AnalyticPredictor(engine.step_model.step_model(), lengths)

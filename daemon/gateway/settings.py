@@ -94,6 +94,8 @@ class Tier(_Frozen):
         max_in_flight: requests at once; None: only the gateway's own bound.
         trusted: its claims (tenant, priority, importance) are believed: another gateway or a
             load generator, never an end user.
+        learn: models may learn from its requests: hashed features, counts and lengths are kept,
+            never text.
         task_type, slo_ttft_ms, slo_tpot_ms: taken when the request itself does not say.
         min_slo_ttft_ms, min_slo_tpot_ms: the strictest targets it may claim.
     """
@@ -104,6 +106,7 @@ class Tier(_Frozen):
     importance: Annotated[float, Field(ge=0.5, le=1)] = 0.75
     max_in_flight: Annotated[int, Field(ge=1)] | None = None
     trusted: bool = False
+    learn: bool = False
     task_type: TaskType | None = None
     slo_ttft_ms: Positive | None = None
     slo_tpot_ms: Positive | None = None
@@ -147,6 +150,10 @@ class GatewaySettings(_Frozen):
         max_buffered_bytes: longest answer of known length that is read before it is passed on.
         curve_dir: CURVE keys, for endpoints of the control link that start with ``tcp://``.
         tagging_budget_ms: perception's share of a request's latency.
+        classifier: the learned model of task types: ``shipped`` with the package, the path of a
+            file, or ``off`` for the rules alone.
+        length_model: who predicts output lengths: ``shipped`` with the package, the path of a
+            file, or ``off`` for what finished of late alone.
     """
 
     gateway_id: Name = "gateway0"
@@ -169,6 +176,8 @@ class GatewaySettings(_Frozen):
     health_timeout_s: Positive = 2.0
     drain_timeout_s: Annotated[float, Field(ge=0)] = 30.0
     tagging_budget_ms: Positive = 2.0
+    classifier: Annotated[str, Field(min_length=1, max_length=4096)] = "shipped"
+    length_model: Annotated[str, Field(min_length=1, max_length=4096)] = "shipped"
     events_flush_s: Positive = 0.05
     max_buffered_events: Annotated[int, Field(ge=1)] = 20_000
     events_endpoint: str | None = None
@@ -176,6 +185,12 @@ class GatewaySettings(_Frozen):
     curve_dir: Path | None = None
     access_log: bool = True
     faults: Faults = Faults()
+
+    @field_validator("classifier", "length_model", mode="before")
+    @classmethod
+    def _off(cls, value: object) -> object:
+        """YAML reads a bare ``off`` as false."""
+        return "off" if value is False else value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

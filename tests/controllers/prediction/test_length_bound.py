@@ -53,7 +53,8 @@ def test_coverage_returns_within_500_requests_of_a_shift(level: float) -> None:
 
 def test_every_bucket_keeps_its_own_coverage() -> None:
     rng = np.random.default_rng(2)
-    bound, hits = LengthBound(), {0: [], 5: []}  # type: dict[int, list[bool]]
+    bound = LengthBound()
+    hits: dict[int, list[bool]] = {0: [], 5: []}
     for number in range(6000):
         bucket = 0 if number % 2 else 5
         score = float(rng.normal(0, 0.1 if bucket else 1.5))

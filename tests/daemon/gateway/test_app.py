@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -10,6 +11,8 @@ import pytest
 
 import hmas
 from hmas.bench.scripted_engine import ScriptedEngine
+from hmas.controllers.perception.incoming import Incoming, Prompt, TenantDefaults
+from hmas.controllers.prediction.history import DEFAULT_OUTPUT_TOKENS
 from hmas.daemon.gateway.app import GatewayApp, Surroundings, count_columns
 from hmas.daemon.gateway.local import LocalGateway
 from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
@@ -94,3 +97,16 @@ def test_predictions_from_a_configured_step_model() -> None:
     model = {"base_ms": 5, "prefill_ms": 0.1, "context_ms": 0, "sequence_ms": 0}
     settings = GatewaySettings.model_validate({"engines": [{"step_model": model}]})
     assert GatewayApp(settings).perception is not None
+
+
+def test_a_corrupt_length_model_leaves_history_in_charge(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "length.model"
+    path.write_bytes(b"not a model")
+    app = GatewayApp(GatewaySettings(length_model=str(path)))
+    tagged = app.perception.tag(
+        Incoming(request_id="r", arrival_s=0.0, defaults=TenantDefaults(), prompt=Prompt(text="hi"))
+    )
+    assert tagged.predicted_output_tokens == DEFAULT_OUTPUT_TOKENS
+    assert [str(path) in record.getMessage() for record in caplog.records] == [True]

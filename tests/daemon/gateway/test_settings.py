@@ -82,3 +82,12 @@ def test_every_worker_can_pump_at_least_one_request() -> None:
     GatewaySettings.model_validate({"engines": [engine], "workers": 3})
     with pytest.raises(ValidationError, match="at least one"):
         GatewaySettings.model_validate({"engines": [engine], "workers": 4})
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [(False, "off"), ("off", "off"), ("a.model", "a.model")]
+)
+def test_yaml_reads_a_bare_off_as_false(given: object, meant: str) -> None:
+    assert GatewaySettings.model_validate({"length_model": given}).length_model == meant
+    with pytest.raises(ValidationError):
+        GatewaySettings.model_validate({"length_model": ""})
