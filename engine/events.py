@@ -108,8 +108,9 @@ class RequestShed(msgspec.Struct, frozen=True, kw_only=True, tag="shed"):
 class RequestLearned(msgspec.Struct, frozen=True, kw_only=True, tag="learned"):
     """What may be learned from one finished request of a tenant that agreed to it.
 
-    Never its text: ``numbers`` are counts and shares, ``words`` hashed words, ``session`` a
-    hash. Lengths are tokens, as the engine counted them; ``features`` is x_r.
+    Never its text: ``numbers`` are counts and shares, ``words`` hashed words, ``opening`` the
+    hash of the first ones, ``session`` a hash. Lengths are tokens, as the engine counted them;
+    ``features`` is x_r.
     """
 
     at_s: float
@@ -122,6 +123,7 @@ class RequestLearned(msgspec.Struct, frozen=True, kw_only=True, tag="learned"):
     session: Annotated[str, msgspec.Meta(max_length=64)] = ""
     numbers: Annotated[list[float], msgspec.Meta(max_length=256)] = []
     words: Annotated[list[int], msgspec.Meta(max_length=1024)] = []
+    opening: int = 0
 
 
 Event = (

@@ -267,8 +267,8 @@ class RequestRecord(Record, frozen=True, kw_only=True):
 class TrainingRecord(Record, frozen=True, kw_only=True):
     """One finished request to learn from, of a tenant that agreed; never its text.
 
-    ``payload`` holds ``numbers`` (counts and shares of the prompt), ``words`` (hashed) and
-    ``session`` (a hash).
+    ``payload`` holds ``numbers`` (counts and shares of the prompt), ``words`` (hashed),
+    ``opening`` and ``session`` (a hash each).
     """
 
     record_kind: ClassVar[str] = "training"
@@ -307,6 +307,7 @@ class TrainingRecord(Record, frozen=True, kw_only=True):
                 "session": event.session,
                 "numbers": event.numbers,
                 "words": event.words,
+                "opening": event.opening,
             },
         )
 

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from hmas.controllers.perception.chain import Perception
 from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.lessons import learned
 from hmas.daemon.gateway.link import GatewayLink
 from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.usage import Usage
@@ -99,7 +100,12 @@ class Accounting:
         if call.outcome is Outcome.COMPLETED:
             if usage is not None:
                 self._perception.observe(finished, call.prompt_bytes)
+                self._learn(call, finished)
             self._measure(call, finished, model, tenant)
+
+    def _learn(self, call: Call, finished: RequestFinished) -> None:
+        if call.lesson is not None and self._link is not None:
+            self._link.put(learned(call.lesson, finished))
 
     def _measure(self, call: Call, finished: RequestFinished, model: str, tenant: str) -> None:
         assert call.engine is not None

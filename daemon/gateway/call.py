@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Final
 
+from hmas.controllers.prediction.base import Question
 from hmas.daemon.gateway.engines import Engine
 from hmas.daemon.gateway.usage import Usage, find_usage
 from hmas.engine.events import Outcome, ShedReason
@@ -19,7 +20,7 @@ class Call:
 
     ``status`` is what the client saw, 0 while nothing was sent; ``outcome`` stays None for
     requests that never reached an engine; ``tail`` is the end of the answer, enough for its
-    ``usage``.
+    ``usage``; ``lesson`` is there when models may learn from this request.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Call:
         "features",
         "first_at",
         "last_at",
+        "lesson",
         "max_output_tokens",
         "method",
         "model",
@@ -58,6 +60,7 @@ class Call:
         self.tenant = ""
         self.model = ""
         self.features: RequestFeatures | None = None
+        self.lesson: Question | None = None
         self.max_output_tokens: int | None = None
         self.prompt_bytes = 0
         self.tagging_s = 0.0

@@ -15,11 +15,15 @@ KEY_HEADERS = ("x-api-key", "api-key")
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One configured client; ``tenant_index`` numbers the tenants of the settings."""
+    """One configured client; ``tenant_index`` numbers the tenants of the settings.
+
+    ``learns``: its tenant agreed that models learn from its requests.
+    """
 
     defaults: TenantDefaults
     tenant_index: int
     max_in_flight: int | None
+    learns: bool = False
 
 
 class KeyRing:
@@ -88,4 +92,5 @@ def _client(tier: Tier, tenant_index: int) -> Client:
         ),
         tenant_index=tenant_index,
         max_in_flight=tier.max_in_flight,
+        learns=tier.learn,
     )

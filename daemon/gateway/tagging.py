@@ -12,6 +12,7 @@ from hmas.daemon.gateway.body import GENERATES, Body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import invalid_field
 from hmas.daemon.gateway.keys import Client
+from hmas.daemon.gateway.lessons import lesson_of
 from hmas.engine.features import RequestFeatures, encode_features
 
 
@@ -59,6 +60,8 @@ class Tagger:
             )
         )
         call.features = explained.features
+        if client.learns:
+            call.lesson = lesson_of(explained.features, body, prompt)
         call.tenant = explained.features.tenant
         call.prompt_bytes = prompt.size_bytes
         call.tagging_s = self._timer() - started_s

@@ -186,5 +186,5 @@ def test_what_gateways_learned_is_kept_and_no_controller_hears_of_it() -> None:
     (record,) = bench.records.of(TrainingRecord)
     assert isinstance(record, TrainingRecord)
     assert (record.id, record.tenant, record.output_tokens) == ("r1", "acme", 20)
-    assert record.payload == {"session": "5f", "numbers": [1.0], "words": [7]}
+    assert record.payload == {"session": "5f", "numbers": [1.0], "words": [7], "opening": 0}
     assert bench.heard("engine0") == []
