@@ -37,6 +37,7 @@ class Prediction(msgspec.Struct, frozen=True):
 
     Attributes:
         upper_tokens: the length that nine of ten such requests do not exceed; None: not known.
+        quantile_tokens: the same as the model alone sees it, before truths have calibrated it.
         length_source: who said the length, in one or two words, for people.
         latency_source: who said the latencies.
     """
@@ -45,6 +46,7 @@ class Prediction(msgspec.Struct, frozen=True):
     ttft_ms: float = 0.0
     tpot_ms: float = 0.0
     upper_tokens: int | None = None
+    quantile_tokens: int | None = None
     length_source: str = "history"
     latency_source: str = "history"
 

@@ -104,6 +104,7 @@ class LengthPredictor:
             self._learn(pending, finished)
 
     def _weigh(
+            quantile_tokens=_above(question, tokens, pending.base),
         self,
         question: Question,
         features: LengthFeatures,
@@ -133,8 +134,7 @@ class LengthPredictor:
         margin = self.bound.margin(length_bucket(question.prompt_tokens))
         if margin is None:
             return None
-        upper = floor(to_tokens(max(0.0, base + margin)) + ROUNDING)
-        return _capped(max(upper, round(tokens)), question)
+        return _above(question, tokens, base + margin)
 
     def _learn(self, pending: _Pending, finished: RequestFinished) -> None:
         question, truth = pending.question, finished.output_tokens
@@ -163,3 +163,9 @@ def _capped(tokens: float, question: Question) -> int:
     whole = max(1, round(tokens))
     cap = question.max_output_tokens
     return whole if cap is None else min(whole, cap)
+def _above(question: Question, tokens: float, log_bound: float) -> int:
+    """``log_bound`` as tokens: never below the prediction, never above the client's cap."""
+    upper = floor(to_tokens(max(0.0, log_bound)) + ROUNDING)
+    return _capped(max(upper, round(tokens)), question)
+
+

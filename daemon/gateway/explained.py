@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from hmas.controllers.perception.chain import Explained, Source
 from hmas.controllers.perception.incoming import TenantDefaults
+from hmas.controllers.prediction.base import Prediction
 from hmas.daemon.gateway.app import GatewayApp, Surroundings
 from hmas.daemon.gateway.body import Route, parse_body
 from hmas.daemon.gateway.call import Call
@@ -30,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 class Tag(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``hmas tag``; times in ms, lengths in tokens, ``microseconds`` of tagging.
 
-    ``source`` says who named the task, the SLO pair, the length and the latencies;
+    ``source`` says who named the task, the SLO pair, the length, its bound and the latencies;
     ``probability`` is None where nobody knows it, ``upper_bound`` where no bound is known.
     """
 
@@ -71,6 +72,7 @@ class PromptTagger:
         explained = self._tagger.explain(call, self._client, {}, body)
         assert explained is not None
         features, prediction = explained.features, explained.prediction
+        bound = _upper_bound(prediction, body.max_output_tokens)
         return Tag(
             line=number,
             task_type=features.task_type.value,
@@ -79,7 +81,7 @@ class PromptTagger:
             slo_tpot_ms=features.slo_tpot_ms,
             prompt_tokens=features.prompt_tokens,
             predicted_output_tokens=features.predicted_output_tokens,
-            upper_bound=_upper_bound(prediction.upper_tokens, body.max_output_tokens),
+            upper_bound=bound,
             predicted_ttft_ms=prediction.ttft_ms,
             predicted_tpot_ms=prediction.tpot_ms,
             known=features.known,
@@ -87,6 +89,7 @@ class PromptTagger:
                 "task": explained.source.value,
                 "slo": _slo_source(explained, self._client.defaults),
                 "length": prediction.length_source,
+                "bound": _bound_source(prediction, bound),
                 "latency": prediction.latency_source,
             },
             microseconds=round(call.tagging_s * 1e6, 1),
@@ -107,10 +110,21 @@ def _request(line: bytes) -> tuple[Route, bytes]:
     return route, _encode({**fields, "model": ANY_MODEL})
 
 
-def _upper_bound(predicted: int | None, cap: int | None) -> int | None:
-    """The client's cap bounds every answer; without it the predictor's bound does."""
+def _upper_bound(prediction: Prediction, cap: int | None) -> int | None:
+    """Calibrated where truths have come back, else the model's own; never above the cap."""
+    predicted = prediction.upper_tokens
+    if predicted is None:
+        predicted = prediction.quantile_tokens
     known = [bound for bound in (predicted, cap) if bound is not None]
     return min(known, default=None)
+
+
+def _bound_source(prediction: Prediction, bound: int | None) -> str:
+    if bound is None:
+        return "none"
+    if bound == prediction.upper_tokens:
+        return "conformal"
+    return "quantile" if bound == prediction.quantile_tokens else "max_tokens"
 
 
 def _slo_source(explained: Explained, defaults: TenantDefaults) -> str:

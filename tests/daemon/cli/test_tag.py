@@ -42,7 +42,7 @@ def test_each_line_gets_its_answer(hmas: Hmas) -> None:
     assert second["known"]
     assert (third["source"]["task"], third["probability"]) == ("explicit", 1.0)
     assert all(row["microseconds"] > 0 for row in (first, second, third))
-    assert set(first["source"]) == {"task", "slo", "length", "latency"}
+    assert set(first["source"]) == {"task", "slo", "length", "bound", "latency"}
 
 
 def test_people_get_a_table(hmas: Hmas) -> None:

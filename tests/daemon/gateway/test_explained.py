@@ -28,6 +28,13 @@ def test_the_cap_bounds_the_length() -> None:
     assert (tag.predicted_output_tokens, tag.upper_bound) == (3, 3)
 
 
+def test_before_any_truth_the_bound_is_the_models_own() -> None:
+    tag = tagger().tag(1, b'{"prompt":"What is the capital of France?"}')
+    assert tag.upper_bound is not None
+    assert tag.upper_bound >= tag.predicted_output_tokens
+    assert tag.source["bound"] == "quantile"
+
+
 def test_messages_are_a_chat_and_a_prompt_is_not() -> None:
     chat = tagger().tag(1, b'{"messages":[{"role":"user","content":"Translate to German: a"}]}')
     assert chat.task_type == "Translation"
