@@ -92,6 +92,7 @@ class LengthPredictor:
             known,
             output_tokens=_capped(tokens, question),
             upper_tokens=pending.upper,
+            quantile_tokens=_above(question, tokens, pending.base),
             length_source=best,
         )
 
@@ -104,7 +105,6 @@ class LengthPredictor:
             self._learn(pending, finished)
 
     def _weigh(
-            quantile_tokens=_above(question, tokens, pending.base),
         self,
         question: Question,
         features: LengthFeatures,
@@ -158,14 +158,14 @@ class LengthPredictor:
             self._pending.popitem(last=False)
 
 
-def _capped(tokens: float, question: Question) -> int:
-    """Whole tokens, at least one, at most the client's own limit."""
-    whole = max(1, round(tokens))
-    cap = question.max_output_tokens
-    return whole if cap is None else min(whole, cap)
 def _above(question: Question, tokens: float, log_bound: float) -> int:
     """``log_bound`` as tokens: never below the prediction, never above the client's cap."""
     upper = floor(to_tokens(max(0.0, log_bound)) + ROUNDING)
     return _capped(max(upper, round(tokens)), question)
 
 
+def _capped(tokens: float, question: Question) -> int:
+    """Whole tokens, at least one, at most the client's own limit."""
+    whole = max(1, round(tokens))
+    cap = question.max_output_tokens
+    return whole if cap is None else min(whole, cap)
