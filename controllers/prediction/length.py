@@ -20,6 +20,7 @@ from hmas.controllers.prediction.history import GroupedSamples, HistoryPredictor
 from hmas.controllers.prediction.length_bound import LengthBound
 from hmas.controllers.prediction.length_experts import WeighedExperts
 from hmas.controllers.prediction.length_features import LengthFeatures, read_features
+from hmas.controllers.prediction.length_linear import OwnNumbers
 from hmas.controllers.prediction.length_model import LengthModel, to_tokens
 from hmas.controllers.prediction.length_online import OnlineWords
 from hmas.controllers.prediction.length_sessions import SessionLengths
@@ -29,11 +30,20 @@ from hmas.engine.features import length_bucket
 MAX_PENDING: Final = 8192
 """Questions whose requests still run; of older ones only the history learns."""
 
-EXPERTS: Final = ("model", "own level", "own words", "history", "session", "similar", "hint")
+EXPERTS: Final = (
+    "model",
+    "own level",
+    "own numbers",
+    "own words",
+    "history",
+    "session",
+    "similar",
+    "hint",
+)
 ROUNDING: Final = 1e-6
-_PRIOR: Final = (0.0, 0.0, 0.3, 2.0, 1.0, 0.5, 8.0)
+_PRIOR: Final = (0.0, 0.0, 0.2, 0.3, 2.0, 1.0, 0.5, 8.0)
 """Losses at the start: a stranger's requests are the model's."""
-_PRIOR_HINTED: Final = (30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 0.0)
+_PRIOR_HINTED: Final = (30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 0.0)
 """The client's own expectation holds until it was measured to be wrong."""
 
 
@@ -45,6 +55,7 @@ class _Pending(msgspec.Struct):
     group: Hashable
     similar: Hashable
     places: NDArray[np.int64]
+    row: NDArray[np.float64]
     model: float
     corrected: float
     base: float = 0.0
@@ -69,6 +80,7 @@ class LengthPredictor:
         self._hinted = WeighedExperts(_PRIOR_HINTED)
         self._levels: GroupedSamples[Hashable] = GroupedSamples()
         self._similar: GroupedSamples[Hashable] = GroupedSamples()
+        self._numbers = OwnNumbers()
         self._words = OnlineWords()
         self._sessions = SessionLengths()
         self._pending: OrderedDict[str, _Pending] = OrderedDict()
@@ -117,18 +129,21 @@ class LengthPredictor:
         similar = (question.tenant, features.opening)
         level = median + (self._levels.quantile(group, 0.5) or 0.0)
         places = self._words.places(question.tenant, features.buckets)
-        corrected = level + self._words.correction(places)
+        row = self._numbers.row(features.numbers, median)
+        own = self._numbers.predict(group, row)
+        corrected = own + self._words.correction(places)
         logs = (
             median,
             level,
+            own,
             corrected,
             session[0] if session[2] else level,
             self._similar.quantile(similar, 0.5) or level,
         )
         tokens = [to_tokens(max(0.0, one)) for one in logs]
-        opinions = [*tokens[:3], float(history), *tokens[3:]]
+        opinions = [*tokens[:4], float(history), *tokens[4:]]
         opinions.append(float(question.hinted_output_tokens or tokens[1]))
-        return _Pending(question, opinions, group, similar, places, median, corrected)
+        return _Pending(question, opinions, group, similar, places, row, median, corrected)
 
     def _upper(self, question: Question, tokens: float, base: float) -> int | None:
         margin = self.bound.margin(length_bucket(question.prompt_tokens))
@@ -144,6 +159,7 @@ class LengthPredictor:
         self._experts_of(question).observe(pending.group, pending.opinions, truth)
         self._levels.add(pending.group, log_truth - pending.model)
         self._similar.add(pending.similar, log_truth)
+        self._numbers.learn(pending.group, pending.row, log_truth)
         self._words.learn(pending.places, log_truth - pending.corrected)
         self._sessions.add(question.tenant, question.session, log_truth)
 
