@@ -16,8 +16,6 @@ from hmas.controllers.prediction.cost_model import CostModel
 from hmas.engine.directive import StepModel
 
 MAX_CACHED: Final = 4096
-BUCKETS_PER_DOUBLING: Final = 2
-"""Loads closer than a factor of sqrt(2) share one answer of the trees."""
 STOCK_TOKEN_BUDGET: Final = 2048
 """Tokens of one step where nothing else is known (vLLM's default when serving online)."""
 MIN_MS: Final = 1e-3
@@ -50,7 +48,8 @@ class CostPredictor(Protocol):
 class TrainedCosts:
     """A trained model on an engine whose hardware and model are known.
 
-    The trees are asked once per bucket of loads; the least recently asked are forgotten.
+    The trees are asked once per bucket of loads (every count to its nearest power of two); the
+    least recently asked are forgotten.
     """
 
     name: Final = "trained"
@@ -135,12 +134,11 @@ def _representative(key: tuple[int, ...]) -> Load:
     )
 
 
-def _levels() -> list[int]:
-    """0, 1, 2, 3, 4, 6, 8, 11, ...: the middle of each bucket, to two million tokens."""
-    return sorted({0, *(round(2 ** (i / BUCKETS_PER_DOUBLING)) for i in range(43))})
+_LEVELS: Final = (0, *(2**power for power in range(22)))
+"""The middles of the buckets; the concurrencies that the trees were trained on, among others.
 
-
-_LEVELS: Final = _levels()
+Finer ones would put loads on the wrong side of splits between those concurrencies.
+"""
 _EDGES: Final = [0.5, *(sqrt(low * high) for low, high in pairwise(_LEVELS[1:]))]
 
 

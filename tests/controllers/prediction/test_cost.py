@@ -45,7 +45,7 @@ def test_trained_costs_come_from_the_model() -> None:
 def test_trees_are_asked_once_per_bucket() -> None:
     model = CountedModel(record())
     costs = TrainedCosts(model, A100)
-    for prompt_tokens in (200, 205, 190, 200):
+    for prompt_tokens in (200, 300, 190, 200):
         told(costs, structs.replace(LOAD, prompt_tokens=prompt_tokens))
     assert model.asked == 1
     told(costs, structs.replace(LOAD, prompt_tokens=900))
