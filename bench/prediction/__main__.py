@@ -19,7 +19,7 @@ from hmas.bench.html_report import Section, page, shown
 from hmas.bench.paper.document import Origin
 from hmas.bench.prediction.lengths import Row, measure
 from hmas.bench.prediction.shifts import measure_shifts
-from hmas.controllers.prediction.length_model import CorruptModelError
+from hmas.bench.prediction.speed import measure_speed
 from hmas.controllers.prediction.shipped import read_model
 from hmas.engine.clock import SystemClock
 
@@ -39,6 +39,7 @@ SHIFT_WORDS: Final = (
     "Coverage of the 90 % bound when the mix changes at once and every tenant is new: before, "
     "in the 500 requests after it, and from the 500th on (overall and per bucket)."
 )
+SPEED_WORDS: Final = "Microseconds of processor time, after 500 requests of warming up."
 COST_WORDS: Final = "R2 on LLM-Pilot, beside the paper's."
 SHOWN: Final = (
     "set",
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun_s = clock.now_s()
     try:
         tables = measured(options, _say)
-    except (OSError, ImportError, CorruptModelError) as error:
+    except (OSError, ImportError, ValueError) as error:
         sys.stderr.write(f"python -m hmas.bench.prediction: {error}\n")
         return FAILED
     command = shlex.join(["python", "-m", "hmas.bench.prediction", *given])
@@ -102,6 +103,7 @@ def measured(options: argparse.Namespace, say: Say) -> dict[str, list[Row]]:
     Raises:
         OSError: the data or the model cannot be read.
         ImportError: an extra is not installed.
+        ValueError: the model is damaged, or no set has prompts.
     """
     if not options.data.is_dir():
         raise FileNotFoundError(f"{options.data} is no folder; give --data")
@@ -111,6 +113,8 @@ def measured(options: argparse.Namespace, say: Say) -> dict[str, list[Row]]:
         tables["lengths"] = measure(sets, options.seed, model, say)
         say("shifts of the mix")
         tables["shifts"] = measure_shifts(sets, options.seed, model)
+        say("speed")
+        tables["speed"] = [measure_speed(sets, options.seed, model)]
     if options.only != "lengths":
         costs = import_module("hmas.bench.prediction.costs")
         tables["costs"] = costs.measure(options.data, options.seed, say)
@@ -140,6 +144,7 @@ def sections(made: Document) -> list[Section]:
     titles = (
         ("lengths", "Output lengths", LENGTH_WORDS),
         ("shifts", "The bound after a shift of the mix", SHIFT_WORDS),
+        ("speed", "What one prediction costs", SPEED_WORDS),
         ("costs", "Costs", COST_WORDS),
     )
     found = []

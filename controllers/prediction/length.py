@@ -1,7 +1,7 @@
 """Output lengths by a trained model and by what finished of late, whichever is right more often.
 
-Without a model it is the history predictor with a bound; with one, experts are weighed per
-tenant and task by their measured error, so it improves by itself on an operator's own traffic.
+Experts are weighed per tenant, task and model by their measured error, so that it improves by
+itself on an operator's own traffic; the history predictor is one of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hmas.controllers.perception.incoming import EMPTY_PROMPT
 from hmas.controllers.prediction.base import Prediction, Question
 from hmas.controllers.prediction.history import GroupedSamples, HistoryPredictor
 from hmas.controllers.prediction.length_bound import LengthBound
@@ -48,7 +49,10 @@ _PRIOR_HINTED: Final = (30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 0.0)
 
 
 class _Pending(msgspec.Struct):
-    """What is needed to learn from a request once its length is known; logs of 1 + tokens."""
+    """What is needed to learn from a request once its length is known; logs of 1 + tokens.
+
+    The question is kept without its prompt: no text stays in memory.
+    """
 
     question: Question
     opinions: list[float]
@@ -143,7 +147,8 @@ class LengthPredictor:
         tokens = [to_tokens(max(0.0, one)) for one in logs]
         opinions = [*tokens[:4], float(history), *tokens[4:]]
         opinions.append(float(question.hinted_output_tokens or tokens[1]))
-        return _Pending(question, opinions, group, similar, places, row, median, corrected)
+        kept = msgspec.structs.replace(question, prompt=EMPTY_PROMPT)
+        return _Pending(kept, opinions, group, similar, places, row, median, corrected)
 
     def _upper(self, question: Question, tokens: float, base: float) -> int | None:
         margin = self.bound.margin(length_bucket(question.prompt_tokens))

@@ -23,6 +23,7 @@ from hmas.bench.prediction.scores import (
     r2_log,
 )
 from hmas.bench.prediction.shifts import mixed
+from hmas.bench.prediction.speed import measure_speed
 from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.shipped import read_model
@@ -141,6 +142,14 @@ def test_a_mix_holds_its_sets_in_equal_shares_and_in_order() -> None:
     small = [length for length in lengths if length < 1000]
     assert len(small) == 30
     assert small == sorted(small)
+
+
+def test_speed_counts_what_the_timer_says() -> None:
+    now = iter(range(1_000_000))
+    row = measure_speed({"gsm8k": [sample(10)]}, 0, read_model(), lambda: next(now) / 1e6)
+    assert row["predict_mean_us"] == row["predict_p99_us"] == row["learn_mean_us"] == 1.0
+    with pytest.raises(ValueError, match="text"):
+        measure_speed({}, 0, read_model())
 
 
 def test_a_row_beside_two_baselines() -> None:
