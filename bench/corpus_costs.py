@@ -17,6 +17,8 @@ Places = NDArray[np.int64]
 
 TEST_SHARE: Final = 0.2
 FOLDS: Final = 5
+WATCHED_FIRST: Final = 8
+WATCHED_ENDS: Final = 16
 CASE_S: Final = 120.0
 """Every case was measured for so long."""
 
@@ -33,6 +35,10 @@ CASE_DEFINITIONS: Final[Mapping[str, str]] = {
     "latency per token": "sum of latencies / sum of output tokens, per case, ms",
     "decode time": "sum of decode times / sum of tokens after the first, per case, ms",
 }
+WATCHED: Final = (
+    f"; features also hold the mean TTFT of the last {WATCHED_FIRST} first tokens and the mean "
+    f"time per token of the last {WATCHED_ENDS} requests that this engine served before"
+)
 CASE_FEATURES: Final = tuple(
     at
     for at, name in enumerate(FEATURES)
@@ -81,6 +87,41 @@ def by_case(rows: CostRows) -> Table:
     columns = [total(rows.features[:, at].astype(np.float64)) / count for at in CASE_FEATURES]
     first = np.unique(rows.cases, return_index=True)[1]
     return Table(np.column_stack(columns).astype(np.float32), targets, rows.pairs[first])
+
+
+def by_request_watched(rows: CostRows) -> Table:
+    """As :func:`by_request`, with what each engine showed before each request: :func:`recent`."""
+    known = by_request(rows)
+    shown = np.zeros((len(rows.cases), 2))
+    for of_case in np.split(np.arange(len(shown)), np.flatnonzero(np.diff(rows.cases)) + 1):
+        shown[of_case] = recent({name: column[of_case] for name, column in rows.raw.items()})
+    features = np.column_stack((known.features, shown)).astype(np.float32)
+    return Table(features, known.targets, known.pairs)
+
+
+def recent(case: Mapping[str, Floats]) -> Floats:
+    """What was known at the start of each request, in ms; -1 before anything was.
+
+    Mean TTFT of the last first tokens, mean time between tokens of the last that ended.
+    """
+    start = case["start_timestamp"]
+    first = start + case["delay0_ms"] + case["ttft_ms"]
+    end = start + case["latency_ms"]
+    gaps = np.maximum(case["n_output_tokens"] - 1, 0)
+    ttft = _mean_of_last(WATCHED_FIRST, first, case["ttft_ms"], np.ones_like(start), start)
+    tpot = _mean_of_last(WATCHED_ENDS, end, case["decode_sum_ms"], gaps, start)
+    return np.column_stack((ttft, tpot))
+
+
+def _mean_of_last(count: int, times: Floats, sums: Floats, weights: Floats, at: Floats) -> Floats:
+    """Sums over weights of the ``count`` newest entries whose time is not after ``at``."""
+    order = np.argsort(times, kind="stable")
+    until = np.searchsorted(times[order], at, "right")
+    since = np.maximum(until - count, 0)
+    total, weight = (np.concatenate(([0.0], np.cumsum(each[order]))) for each in (sums, weights))
+    share = weight[until] - weight[since]
+    mean: Floats = np.where(share > 0, (total[until] - total[since]) / np.maximum(share, 1), -1.0)
+    return mean
 
 
 def random_split(count: int, seed: int) -> Iterator[tuple[Places, Places]]:

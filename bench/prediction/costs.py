@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from hmas.bench.corpus_costs import (
     CASE_DEFINITIONS,
     DEFINITIONS,
+    WATCHED,
     Places,
     Table,
     by_case,
     by_request,
+    by_request_watched,
     random_folds,
     random_split,
     unseen_pairs,
@@ -82,7 +84,7 @@ def measure(data: Path, seed: int, say: Say) -> list[Row]:
 
 
 def trials(rows: CostRows, plan: Plan) -> Iterator[Trial]:
-    """Every target by every split, the quick ones first."""
+    """Every target by every split, then unseen pairs that have served a few requests."""
     requests, cases, seed = by_request(rows), by_case(rows), plan.seed
     for target, words in CASE_DEFINITIONS.items():
         for split in (RANDOM, UNSEEN):
@@ -90,6 +92,10 @@ def trials(rows: CostRows, plan: Plan) -> Iterator[Trial]:
     for target, words in DEFINITIONS.items():
         yield Trial(requests, target, RANDOM, words, plan.random, seed)
         yield Trial(requests, target, UNSEEN, words, plan.unseen, seed)
+    watched = by_request_watched(rows)
+    for target in CASE_DEFINITIONS:
+        words = DEFINITIONS[target] + WATCHED
+        yield Trial(watched, target, UNSEEN, words, plan.unseen, seed)
 
 
 def run(trial: Trial, say: Say) -> Row:

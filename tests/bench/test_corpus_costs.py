@@ -12,8 +12,10 @@ from hmas.bench.corpus_costs import (
     DEFINITIONS,
     by_case,
     by_request,
+    by_request_watched,
     random_folds,
     random_split,
+    recent,
     unseen_pairs,
 )
 from hmas.controllers.prediction.cost_rows import CostRows, read_rows
@@ -70,3 +72,22 @@ def test_cases_add_up_their_requests(rows: CostRows) -> None:
 
 def test_the_law_of_the_decode_time_is_exact_per_case(rows: CostRows, tmp_path: Path) -> None:
     assert set(np.round(by_case(rows).targets["decode time"], 6)) == {10.0, 20.0, 40.0}
+
+
+def test_only_what_came_before_is_watched() -> None:
+    # Each starts as the one before ends; 2 ms in flight, then TTFT, then gaps of 10 and 30 ms.
+    case = {
+        "start_timestamp": np.array([0.0, 100.0, 200.0]),
+        "delay0_ms": np.full(3, 2.0),
+        "ttft_ms": np.array([50.0, 70.0, 1.0]),
+        "latency_ms": np.array([100.0, 100.0, 50.0]),
+        "decode_sum_ms": np.array([40.0, 30.0, 7.0]),
+        "n_output_tokens": np.array([5.0, 2.0, 1.0]),
+    }
+    assert recent(case).tolist() == [[-1, -1], [50, 10], [60, 14]]
+
+
+def test_watching_adds_two_features(rows: CostRows) -> None:
+    watched, plain = by_request_watched(rows), by_request(rows)
+    assert watched.features[:, :-2].tolist() == plain.features.tolist()
+    assert (watched.features[:, -2:] >= -1).all()
