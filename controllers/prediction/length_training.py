@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmas.controllers.prediction.base import Question
-from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, read_features
+from hmas.controllers.prediction.length_features import (
+    BUCKETS,
+    NUMBERS,
+    LengthFeatures,
+    read_features,
+)
 from hmas.controllers.prediction.length_model import (
     FORMAT,
     LengthModel,
@@ -40,6 +45,8 @@ TOOL_PRIOR: Final = 0.5
 class Example(msgspec.Struct, frozen=True):
     """One request and its truth; ``called_tool`` None: not known.
 
+    ``features`` are given where the prompt itself was not kept.
+
     Examples of one session stand in the order in which they were asked.
     """
 
@@ -48,6 +55,7 @@ class Example(msgspec.Struct, frozen=True):
     output_tokens: int
     held_out: bool = False
     called_tool: bool | None = None
+    features: LengthFeatures | None = None
 
 
 class TooFewExamplesError(ValueError):
@@ -120,7 +128,7 @@ def _rows(examples: Sequence[Example], seed: int) -> _Rows:
     ends = [0]
     for one in examples:
         asked = one.question
-        features = read_features(asked)
+        features = one.features or read_features(asked)
         numbers.append(features.numbers + sessions.numbers(asked.tenant, asked.session))
         buckets.extend(features.buckets.tolist())
         ends.append(len(buckets))
@@ -251,7 +259,7 @@ def _held_out_metrics(
         asked = one.question
         if one.held_out:
             numbers = sessions.numbers(asked.tenant, asked.session)
-            guess = model.guess(read_features(asked), numbers)
+            guess = model.guess(one.features or read_features(asked), numbers)
             error = abs(float(np.expm1(guess.median)) - one.output_tokens)
             within = np.log1p(one.output_tokens) <= guess.median + guess.spread
             errors.setdefault(one.source, []).append((error, float(within)))

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 import hmas
-from hmas.daemon.cli import bench, config, db, doctor, fleet, processes, tag, up
+from hmas.daemon.cli import bench, config, db, doctor, fleet, processes, tag, train, up
 from hmas.daemon.cli.context import JsonOption, out, print_json
 
 PASS_ON: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -51,6 +51,7 @@ app.command()(fleet.decisions)
 app.command(context_settings=PASS_ALL_ON)(bench.replay)
 app.command(context_settings=PASS_ON)(bench.bench)
 app.command()(tag.tag)
+app.add_typer(train.app, name="train")
 app.add_typer(config.app, name="config")
 app.add_typer(db.app, name="db")
 app.command()(doctor.doctor)

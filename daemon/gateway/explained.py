@@ -11,7 +11,7 @@ from hmas.controllers.perception.chain import Explained, Source
 from hmas.controllers.perception.incoming import TenantDefaults
 from hmas.controllers.prediction.base import Prediction
 from hmas.daemon.gateway.app import GatewayApp, Surroundings
-from hmas.daemon.gateway.body import Route, parse_body
+from hmas.daemon.gateway.body import Body, Route, parse_body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import invalid_field, missing_field
 from hmas.daemon.gateway.keys import KeyRing
@@ -66,9 +66,8 @@ class PromptTagger:
         Raises:
             ApiError: the line cannot be a request; ``param`` names the field.
         """
-        route, raw = _request(line)
-        body = parse_body(route, raw)
-        call = Call(str(number), "POST", route.value, self._clock.now_s())
+        body = body_of(line)
+        call = Call(str(number), "POST", body.route.value, self._clock.now_s())
         explained = self._tagger.explain(call, self._client, {}, body)
         assert explained is not None
         features, prediction = explained.features, explained.prediction
@@ -96,8 +95,12 @@ class PromptTagger:
         )
 
 
-def _request(line: bytes) -> tuple[Route, bytes]:
-    """The route that the line would be sent to, and its body, which always has a model."""
+def body_of(line: bytes) -> Body:
+    """The body that the line would be sent as, on its route; a model is made up without one.
+
+    Raises:
+        ApiError: the line cannot be a request; ``param`` names the field.
+    """
     try:
         fields = _decode_fields(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -105,9 +108,11 @@ def _request(line: bytes) -> tuple[Route, bytes]:
     if "messages" not in fields and "prompt" not in fields:
         raise missing_field("prompt", "or `messages`: what the model is to answer")
     route = Route.CHAT if "messages" in fields else Route.COMPLETIONS
-    if "model" in fields:
-        return route, line
-    return route, _encode({**fields, "model": ANY_MODEL})
+    return parse_body(route, line if "model" in fields else _with_model(fields))
+
+
+def _with_model(fields: dict[str, Raw]) -> bytes:
+    return _encode({**fields, "model": ANY_MODEL})
 
 
 def _upper_bound(prediction: Prediction, cap: int | None) -> int | None:

@@ -24,6 +24,7 @@ VERBS = {
     "replay",
     "bench",
     "tag",
+    "train",
     "config",
     "db",
     "doctor",

@@ -1,0 +1,1 @@
+"""Models out of data: what ``hmas train`` does."""
