@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from hmas.bench.corpus import written_forms as forms
 from hmas.bench.corpus import written_long as long
 from hmas.bench.corpus import written_plain as plain
 from hmas.bench.corpus import written_words as words
@@ -47,6 +48,14 @@ _SLOTS: Final[Mapping[str, tuple[str, ...]]] = {
     "mixed": (*plain.FOREIGN, *plain.FOREIGN, *words.SENTENCES),
     "job": plain.JOBS,
     "place": long.PLACES,
+    "place2": long.PLACES,
+    "name": forms.NAMES,
+    "name2": forms.NAMES,
+    "objects": forms.OBJECTS,
+    "column": forms.COLUMNS,
+    "column2": forms.COLUMNS,
+    "snake": forms.SNAKES,
+    "question": tuple(line for line in SINGLE[TaskType.QA] if line.endswith("?")),
     "n": ("3", "4", "5", "6", "8", "10"),
     "k": ("2", "7", "9", "11", "12"),
     "m": ("14", "20", "36", "45", "120", "250"),
@@ -85,10 +94,12 @@ def written(data: Path, rng: random.Random) -> list[Sample]:
     """English templates around texts of ``data``."""
     writer = _Writer(data, rng)
     found = []
-    for task, templates in {**plain.PLAIN, **long.LONG}.items():
-        for template in templates:
-            found += [writer.dressed(task, template) for _ in range(_times(template, OF_EACH))]
-    return found + writer.follow_ups() + writer.roles() + writer.singles()
+    for templates_of in (plain.PLAIN, long.LONG, forms.FORMS):
+        for task, templates in templates_of.items():
+            for template in templates:
+                found += [writer.dressed(task, template) for _ in range(_times(template, OF_EACH))]
+    found += writer.follow_ups() + writer.roles() + writer.singles()
+    return found + writer.services() + writer.tool_requests()
 
 
 def tongues(data: Path, rng: random.Random) -> list[Sample]:
@@ -132,8 +143,13 @@ class _Writer:
         if rng.random() < 0.15:
             text = text.lower()
         system = rng.choice(SYSTEMS) if rng.random() < 0.25 else ""
-        # A conversation's turns must not outweigh what its last turn plainly asks for.
-        turns = rng.choice((3, 5, 7, 9)) if rng.random() < 0.2 else 1
+        turns = 1
+        if rng.random() < 0.2:
+            turns = rng.choice((3, 5, 7, 9))
+            # Turns must not outweigh what the last one plainly asks for; a mere question or
+            # wish in the middle of a conversation is part of the conversation.
+            if task in {TaskType.QA, TaskType.INSTRUCTION_FOLLOWING}:
+                task = TaskType.DIALOGUE
         made = sample(
             "written",
             task,
@@ -188,3 +204,33 @@ class _Writer:
                 else:
                     found.append(self.dressed(task, line.replace("{", "").replace("}", "")))
         return found
+
+    def services(self) -> list[Sample]:
+        """A customer's turns, the agent's policy as the system prompt."""
+        rng = self._rng
+        return [
+            sample(
+                "written",
+                TaskType.DIALOGUE,
+                self.filled(template),
+                system=rng.choice(forms.POLICIES),
+                turns=rng.choice((2, 2, 4, 6, 8, 12, 16)),
+                tools=int(rng.random() < 0.7),
+            )._replace(group=template)
+            for template in forms.SERVICE
+            for _ in range(OF_EACH)
+        ]
+
+    def tool_requests(self) -> list[Sample]:
+        rng = self._rng
+        return [
+            sample(
+                "written",
+                TaskType.INSTRUCTION_FOLLOWING,
+                self.filled(template),
+                system="" if rng.random() < 0.8 else rng.choice(SYSTEMS),
+                tools=1,
+            )._replace(group=f"tools {template}")
+            for template in forms.TOOL_REQUESTS
+            for _ in range(OF_EACH)
+        ]

@@ -37,7 +37,7 @@ characters, the form of the request and what the rules found; eight bits a weigh
 |---|---|
 | file | `task.hmas`, {size:,} bytes, version {version} |
 | licence | {licence} |
-| made by | `make train-models` (`hmas.bench.perception.train`), seed {seed} |
+| made by | `python -m hmas.bench.perception.train`, seed {seed} |
 | data hash | `{data_hash}` |
 | temperature | {temperature:g} |
 | unknown below | probability {min_probability:g} |
@@ -57,8 +57,8 @@ the template's name, all others what the source is made of.
 
 ## Metrics
 Held out, source-balanced: whole chain {chain:.1%}, this model alone {alone:.1%}; all prompts alike
-{overall:.1%}. `make bench-perception` shows each source and task, the confusion matrix, and the
-accuracy with a whole source left out of training.
+{overall:.1%}. `python -m hmas.bench.perception` shows each source and task, the confusion
+matrix, and the accuracy with a whole source left out of training.
 
 ## Limits
 Trained mostly on English; other languages rest on templates and a list of words. Only the

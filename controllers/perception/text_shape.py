@@ -53,6 +53,11 @@ def _questions(prompt: Prompt, text: str) -> int:
     return min(marks, 2) + (3 if text.rstrip("\"')]” ").endswith(_MARKS) else 0)
 
 
+def _sentences(prompt: Prompt, text: str) -> int:
+    """A word problem tells a story first; a question to a table does not."""
+    return bisect_left((0, 1, 2, 4), text.count(". "))
+
+
 def _end(prompt: Prompt, text: str) -> int:
     """What the text stops with: nothing, a full stop, a colon, an exclamation."""
     return 1 + ".:!".find(text[-1:]) if text else 4
@@ -82,6 +87,7 @@ _READERS: Final[tuple[tuple[Callable[[Prompt, str], int], int], ...]] = (
     (_numbers, 6),
     (_code, 10),
     (_lines, 5),
+    (_sentences, 5),
     (_questions, 6),
     (_end, 5),
     (_script, 11),

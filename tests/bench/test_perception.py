@@ -136,7 +136,7 @@ def test_the_shipped_model_was_trained_on_this_split_and_keeps_its_accuracy() ->
     pytest.importorskip("datasketch", reason="needs the extra 'train'")
     parts = task_split(DATA)
     model = load()
-    assert model.card.data_hash == data_hash(parts.train), "run make train-models"
+    assert model.card.data_hash == data_hash(parts.train), "train it again"
     found = accuracy(parts.test, chain(model))
     assert found.source_balanced == pytest.approx(
         model.card.metrics["chain_source_balanced"], abs=0.01

@@ -11,12 +11,14 @@ import pytest
 
 import hmas
 from hmas.bench.scripted_engine import ScriptedEngine
+from hmas.controllers.perception.chain import Source
 from hmas.controllers.perception.incoming import Incoming, Prompt, TenantDefaults
 from hmas.controllers.prediction.history import DEFAULT_OUTPUT_TOKENS
 from hmas.daemon.gateway.app import GatewayApp, Surroundings, count_columns
 from hmas.daemon.gateway.local import LocalGateway
 from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.clock import FakeClock
+from hmas.engine.features import TaskType
 
 StartGateway = Callable[..., Awaitable[LocalGateway]]
 OpenAIFor = Callable[..., openai.AsyncOpenAI]
@@ -110,3 +112,25 @@ def test_a_corrupt_length_model_leaves_history_in_charge(
     )
     assert tagged.predicted_output_tokens == DEFAULT_OUTPUT_TOKENS
     assert [str(path) in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_the_shipped_classifier_is_on_unless_settings_say_otherwise() -> None:
+    assert GatewayApp(GatewaySettings()).learned.classifier is not None
+    assert GatewayApp(GatewaySettings(classifier="off")).learned.classifier is None
+
+
+def test_a_damaged_classifier_is_one_warning_and_the_rules_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "task.hmas"
+    path.write_bytes(b"no model")
+    app = GatewayApp(GatewaySettings(classifier=str(path)))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(path) in caplog.text
+    assert app.perception.tag(silent("Translate this")).task_type is TaskType.TRANSLATION
+    assert app.perception.counts == {Source.RULES: 1}
+
+
+def silent(text: str = "zq xv") -> Incoming:
+    prompt = Prompt(text=text, size_bytes=len(text))
+    return Incoming(request_id="r", arrival_s=0.0, defaults=TenantDefaults(), prompt=prompt)
