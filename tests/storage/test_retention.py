@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hmas.storage.records import Horizon, ViewRecord
+from hmas.storage.records import Horizon, TrainingRecord, ViewRecord
 from hmas.storage.retention import RetentionAges, apply_retention
 from hmas.storage.store import Store
 from tests.storage.support import (
@@ -44,6 +44,15 @@ def test_requests_to_learn_from_go_by_age_and_by_number(store: Store) -> None:
     report = apply_retention(store, ages, NOW_S)
     assert report.deleted == {"training": 3, "surplus training": 3}
     assert [record.id for record in store.training()] == ["young0", "young1"]
+
+
+def test_of_too_many_the_oldest_go(store: Store) -> None:
+    store.append([learned(f"t{number}", at_s=float(number)) for number in range(10)])
+    assert store.expire_beyond(TrainingRecord, 20, 5) == 0
+    assert store.expire_beyond(TrainingRecord, 4, 5) == 5
+    assert store.expire_beyond(TrainingRecord, 4, 5) == 1
+    assert [record.id for record in store.training()] == ["t9", "t8", "t7", "t6"]
+    assert store.expire_beyond(TrainingRecord, 0, 5) == 4
 
 
 def test_old_short_views_become_minutes(store: Store) -> None:

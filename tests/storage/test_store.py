@@ -22,7 +22,6 @@ from hmas.storage.records import (
     Horizon,
     OverrideRecord,
     RequestRecord,
-    TrainingRecord,
 )
 from hmas.storage.store import MAX_LIMIT, AuditFilter, Cursor, DecisionFilter, Store
 from tests.storage.support import (
@@ -100,15 +99,6 @@ def test_training_is_read_page_by_page(store: Store) -> None:
     assert [record.id for record in first] == ["t4", "t3", "t2"]
     rest = store.training(before=Cursor.of(first[-1]), limit=3)
     assert [record.id for record in rest] == ["t1", "t0"]
-
-
-def test_of_too_many_the_oldest_go(store: Store) -> None:
-    store.append([learned(f"t{number}", at_s=float(number)) for number in range(10)])
-    assert store.expire_beyond(TrainingRecord, 20, 5) == 0
-    assert store.expire_beyond(TrainingRecord, 4, 5) == 5
-    assert store.expire_beyond(TrainingRecord, 4, 5) == 1
-    assert [record.id for record in store.training()] == ["t9", "t8", "t7", "t6"]
-    assert store.expire_beyond(TrainingRecord, 0, 5) == 4
 
 
 def test_a_cause_finds_its_first_directive(store: Store) -> None:

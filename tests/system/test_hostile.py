@@ -6,19 +6,18 @@ import asyncio
 import io
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import aiohttp
 import pytest
 
 from hmas.daemon.gateway.app import Surroundings
-from hmas.daemon.gateway.local import LocalGateway
+from hmas.daemon.gateway.local import LocalGateway, local_gateway
 from hmas.daemon.gateway.metrics import TAGGING_BUCKETS
-from hmas.daemon.gateway.settings import EngineTarget
+from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.simulator.echo import echo_server
-from tests.daemon.gateway.hostile import Hostile, inputs
+from tests.system.hostile import Hostile, inputs
 
-StartGateway = Callable[..., Awaitable[LocalGateway]]
 SEED = 20_260_701
 COUNT = 10_000
 LONG_ONES = 40
@@ -28,12 +27,14 @@ WITHIN_S = 240
 
 
 @pytest.fixture
-async def gateway(start: StartGateway) -> AsyncIterator[LocalGateway]:
+async def gateway() -> AsyncIterator[LocalGateway]:
     """Perception is timed by the CPU that it takes: other processes must not fail this test."""
     around = Surroundings(timer=time.thread_time)
     async with echo_server(chunks=1, interval_s=0.0) as port:
         target = EngineTarget.model_validate({"url": f"http://127.0.0.1:{port}"})
-        yield await start(target, access_log=False, surroundings=around)
+        settings = GatewaySettings(engines=(target,), access_log=False)
+        async with local_gateway(settings, surroundings=around) as running:
+            yield running
 
 
 async def statuses(gateway: LocalGateway, waiting: Iterator[Hostile]) -> Counter[tuple[str, int]]:
