@@ -160,7 +160,7 @@ async def test_experience_reaches_perception(
     engine: ScriptedEngine, start: StartGateway, openai_for: OpenAIFor
 ) -> None:
     engine.default = Behaviour(chunks=9)
-    client = openai_for(await start(engine))
+    client = openai_for(await start(engine, length_model="off"))
     for _ in range(12):
         await client.completions.create(model="tiny", prompt="Translate to French: the cat")
     features = engine.seen[-1].features
