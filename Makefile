@@ -6,7 +6,7 @@ VLLM_VENV := .venv-vllm
 ARGS ?=
 
 .PHONY: help demo up test check lint test-long test-vllm bench-gateway bench-overhead bench-paper \
-  bench-fidelity bench-vllm-ab wheel clean setup setup-vllm system-deps
+  bench-fidelity bench-vllm-ab bench-perception bench-prediction bench-masking train-models wheel clean setup setup-vllm system-deps
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -62,6 +62,24 @@ bench-paper: $(VENV)/.ready ## the paper's tables and figures in virtual time: H
 
 bench-fidelity: $(VENV)/.ready $(VLLM_VENV)/.ready ## the simulator against real runs
 	$(BIN)/python -m hmas.bench.fidelity $(ARGS)
+
+bench-perception: $(VENV)/.ready ## task types: accuracy, confusion, sources left out, speed
+	mkdir -p out/bench
+	$(BIN)/python -m hmas.bench.perception --html out/bench/perception.html --json-file out/bench/perception.json $(ARGS)
+
+bench-prediction: $(VENV)/.ready ## output lengths and costs: errors, ranks, coverage, R2
+	mkdir -p out/bench
+	$(BIN)/python -m hmas.bench.prediction --html out/bench/prediction.html --json-file out/bench/prediction.json $(ARGS)
+
+bench-masking: $(VENV)/.ready ## dispatch while perception is made slow on purpose
+	mkdir -p out/bench
+	$(BIN)/python -m hmas.bench.masking --html out/bench/masking.html $(ARGS)
+
+train-models: $(VENV)/.ready ## the shipped models again, from ../shared/data
+	$(BIN)/python -m hmas.bench.perception.train $(ARGS)
+	$(BIN)/python -m hmas.bench.corpus_lengths $(ARGS)
+	$(BIN)/hmas train cost --out out/models $(ARGS)
+	cp out/models/cost.model controllers/prediction/models/cost.model
 
 bench-vllm-ab: $(VENV)/.ready $(VLLM_VENV)/.ready ## stock against H-MAS on a real CPU vLLM
 	$(BIN)/python -m hmas.bench.vllm_ab $(ARGS)

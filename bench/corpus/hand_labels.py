@@ -1,12 +1,13 @@
 """Labels of mixed sources, given prompt by prompt.
 
 A language model read every prompt (instruction and beginning of its input) and wrote one letter
-for each, before any classifier was trained; nobody's rules were asked. A full stop marks a prompt
-that two readers could label differently: it is left out. Rules of thumb: asking for facts or an
-explanation is QA; for a list, ideas or a plan InstructionFollowing; classifying, tagging and
-picking out of a given text Extraction; changing a given sentence Paraphrasing; stories, poems,
-scripts and blog posts LongFormGeneration; paragraphs, articles and arguments EssayGeneration.
-Letters as in ``hmas.bench.corpus.sample.CODES``; ten prompts to a word, in the file's order.
+for each, nearly all of them before any classifier was trained; nobody's rules were asked. A full
+stop marks a prompt that two readers could label differently: it is left out. Rules of thumb:
+asking for facts or an explanation is QA; for a list, ideas or a plan InstructionFollowing;
+classifying, tagging and picking out of a given text Extraction; changing a given sentence
+Paraphrasing; stories, poems, scripts and blog posts LongFormGeneration; paragraphs, articles and
+arguments EssayGeneration. Letters as in ``hmas.bench.corpus.sample.CODES``; ten prompts to a word,
+in the file's order.
 """
 
 from __future__ import annotations

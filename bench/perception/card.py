@@ -51,9 +51,12 @@ each source {share:.0%} of its groups is held out: a group is one template, or o
 |---|---|---|---|
 {sources}
 
-Mixed sources were labelled prompt by prompt, by a language model that read them, before any
-training; prompts that two readers could label differently were left out. Template sources follow
-the template's name, all others what the source is made of.
+Mixed sources were labelled prompt by prompt, by a language model that read them, most of them
+before any training; prompts that two readers could label differently were left out. Template
+sources follow the template's name, all others what the source is made of.
+
+The held-out prompts were looked at while cues, templates and features were chosen, so the figures
+below are optimistic. Of 44 prompts written afterwards the chain named 39 right (89 %).
 
 ## Metrics
 Held out, source-balanced: whole chain {chain:.1%}, this model alone {alone:.1%}; all prompts alike

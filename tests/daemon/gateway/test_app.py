@@ -114,9 +114,9 @@ def test_a_corrupt_length_model_leaves_history_in_charge(
     assert [str(path) in record.getMessage() for record in caplog.records] == [True]
 
 
-def test_the_shipped_classifier_is_on_unless_settings_say_otherwise() -> None:
-    assert GatewayApp(GatewaySettings()).learned.classifier is not None
-    assert GatewayApp(GatewaySettings(classifier="off")).learned.classifier is None
+def test_the_shipped_classifier_is_used_where_settings_say_so() -> None:
+    assert GatewayApp(GatewaySettings()).learned.classifier is None
+    assert GatewayApp(GatewaySettings(classifier="shipped")).learned.classifier is not None
 
 
 def test_a_damaged_classifier_is_one_warning_and_the_rules_go_on(
