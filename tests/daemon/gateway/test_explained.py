@@ -8,8 +8,10 @@ from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.clock import FakeClock
 
 
-def tagger(**anonymous: object) -> PromptTagger:
-    settings = GatewaySettings.model_validate({"anonymous": anonymous})
+def tagger(length_model: str = "off", **anonymous: object) -> PromptTagger:
+    settings = GatewaySettings.model_validate(
+        {"anonymous": anonymous, "length_model": length_model}
+    )
     return PromptTagger(settings, FakeClock(5.0))
 
 
@@ -29,7 +31,7 @@ def test_the_cap_bounds_the_length() -> None:
 
 
 def test_before_any_truth_the_bound_is_the_models_own() -> None:
-    tag = tagger().tag(1, b'{"prompt":"What is the capital of France?"}')
+    tag = tagger("shipped").tag(1, b'{"prompt":"What is the capital of France?"}')
     assert tag.upper_bound is not None
     assert tag.upper_bound >= tag.predicted_output_tokens
     assert tag.source["bound"] == "quantile"

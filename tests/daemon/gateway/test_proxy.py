@@ -354,7 +354,7 @@ async def test_tool_schemas_and_unicode_reach_the_engine(
         "type": "function",
         "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
     }
-    messages: Any = [{"role": "user", "content": [{"type": "text", "text": "你好 👋 naïve"}]}]
+    messages: Any = [{"role": "user", "content": [{"type": "text", "text": "天気 👋 naïve"}]}]
     await client.chat.completions.create(model="tiny", messages=messages, tools=[tool])
     seen = engine.seen[0]
     assert seen.json["messages"] == messages
