@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 import msgspec
 
 from hmas.controllers.prediction.cost_features import FEATURES, EngineShape, Load, row
 from hmas.controllers.prediction.oblivious import MalformedTreesError, ObliviousTrees, TreeRecord
+from hmas.controllers.prediction.sealed import CorruptModelError, read_sealed, seal, unseal
 
 FORMAT: Final = "hmas-cost-1"
 TARGETS: Final = ("ttft_ms", "tpot_ms", "latency_per_token_ms")
@@ -19,11 +19,6 @@ TARGETS: Final = ("ttft_ms", "tpot_ms", "latency_per_token_ms")
 MAX_LOG: Final = 18.0
 """Nothing takes longer than 18 hours, in log milliseconds."""
 SHIPPED: Final = Path(__file__).parent / "models" / "cost.model"
-MAX_BYTES: Final = 16 * 1024 * 1024
-
-
-class CorruptCostModelError(ValueError):
-    """A file that is not a cost model, is damaged, or was made for other features."""
 
 
 class CostRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,19 +39,19 @@ class CostRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CostModel:
-    """Raises :class:`CorruptCostModelError` for a record that is not whole."""
+    """Raises :class:`CorruptModelError` for a record that is not whole."""
 
     def __init__(self, record: CostRecord) -> None:
         if record.format != FORMAT:
-            raise CorruptCostModelError(f"format {record.format[:40]!r}, not {FORMAT!r}")
+            raise CorruptModelError(f"format {record.format[:40]!r}, not {FORMAT!r}")
         if tuple(record.features) != FEATURES or set(record.trees) != set(TARGETS):
-            raise CorruptCostModelError("made for other features or targets than this version has")
+            raise CorruptModelError("made for other features or targets than this version has")
         if any(record.trees[target].outputs != 1 for target in TARGETS):
-            raise CorruptCostModelError("an ensemble has more than one output")
+            raise CorruptModelError("an ensemble has more than one output")
         try:
             self._trees = [ObliviousTrees(record.trees[name], len(FEATURES)) for name in TARGETS]
         except MalformedTreesError as error:
-            raise CorruptCostModelError(str(error)) from error
+            raise CorruptModelError(str(error)) from error
         self.record = record
 
     def predict(self, shape: EngineShape, load: Load) -> list[float]:
@@ -69,24 +64,12 @@ class CostModel:
 
 
 def encode_cost_model(record: CostRecord) -> bytes:
-    """Checksum and MessagePack: reading a file runs no code."""
-    payload = msgspec.msgpack.encode(record)
-    return crc32(payload).to_bytes(4, "little") + payload
+    return seal(record)
 
 
 def decode_cost_model(encoded: bytes) -> CostModel:
-    """The inverse of :func:`encode_cost_model`.
-
-    Raises:
-        CorruptCostModelError: damaged, cut off, or of another format.
-    """
-    payload = encoded[4:]
-    if crc32(payload) != int.from_bytes(encoded[:4], "little"):
-        raise CorruptCostModelError("the checksum does not match")
-    try:
-        return CostModel(msgspec.msgpack.decode(payload, type=CostRecord))
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise CorruptCostModelError(str(error)) from error
+    """The inverse of :func:`encode_cost_model`. Raises :class:`CorruptModelError`."""
+    return CostModel(unseal(encoded, CostRecord))
 
 
 def read_cost_model(path: Path | None = None) -> CostModel:
@@ -94,10 +77,6 @@ def read_cost_model(path: Path | None = None) -> CostModel:
 
     Raises:
         OSError: it cannot be read.
-        CorruptCostModelError: damaged, too large, or of another format.
+        CorruptModelError: damaged, too large, or of another format.
     """
-    with (path or SHIPPED).open("rb") as file:
-        encoded = file.read(MAX_BYTES + 1)
-    if len(encoded) > MAX_BYTES:
-        raise CorruptCostModelError(f"larger than {MAX_BYTES} bytes")
-    return decode_cost_model(encoded)
+    return decode_cost_model(read_sealed(path or SHIPPED))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from math import exp
 from typing import Final, NamedTuple
-from zlib import crc32
 
 import msgspec
 import numpy as np
 
 from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, LengthFeatures
 from hmas.controllers.prediction.oblivious import MalformedTreesError, ObliviousTrees, TreeRecord
+from hmas.controllers.prediction.sealed import CorruptModelError, seal, unseal
 
 FORMAT: Final = "hmas-length-1"
 MAX_LOG: Final = 14.0
@@ -24,10 +24,6 @@ SESSION_NUMBERS: Final = ("session_last", "session_mean", "session_count")
 TEXT_NUMBERS: Final = ("text", "tool_probability")
 TOOL_NUMBERS: Final = len(NUMBERS) + len(SESSION_NUMBERS) + 1
 LENGTH_NUMBERS: Final = TOOL_NUMBERS + 1
-
-
-class CorruptModelError(ValueError):
-    """A model file that is not one of ours, or damaged."""
 
 
 class LengthRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,24 +97,12 @@ class LengthModel:
 
 
 def encode_model(record: LengthRecord) -> bytes:
-    """Checksum and MessagePack: reading a file runs no code."""
-    payload = msgspec.msgpack.encode(record)
-    return crc32(payload).to_bytes(4, "little") + payload
+    return seal(record)
 
 
 def decode_model(encoded: bytes) -> LengthModel:
-    """The inverse of :func:`encode_model`.
-
-    Raises:
-        CorruptModelError: damaged, cut off, or of another format.
-    """
-    payload = encoded[4:]
-    if crc32(payload) != int.from_bytes(encoded[:4], "little"):
-        raise CorruptModelError("the checksum does not match")
-    try:
-        return LengthModel(msgspec.msgpack.decode(payload, type=LengthRecord))
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise CorruptModelError(str(error)) from error
+    """The inverse of :func:`encode_model`. Raises :class:`CorruptModelError`."""
+    return LengthModel(unseal(encoded, LengthRecord))
 
 
 def to_tokens(log_tokens: float) -> float:

@@ -9,10 +9,10 @@ from typing import Final
 from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.length import LengthPredictor
-from hmas.controllers.prediction.length_model import CorruptModelError, LengthModel, decode_model
+from hmas.controllers.prediction.length_model import LengthModel, decode_model
+from hmas.controllers.prediction.sealed import CorruptModelError, read_sealed
 
 SHIPPED: Final = Path(__file__).parent / "models" / "length.model"
-MAX_BYTES: Final = 16 * 1024 * 1024
 OFF: Final = "off"
 SHIPPED_NAME: Final = "shipped"
 
@@ -26,11 +26,7 @@ def read_model(path: Path | None = None) -> LengthModel:
         OSError: it cannot be read.
         CorruptModelError: damaged, too large, or of another format.
     """
-    with (path or SHIPPED).open("rb") as file:
-        encoded = file.read(MAX_BYTES + 1)
-    if len(encoded) > MAX_BYTES:
-        raise CorruptModelError(f"larger than {MAX_BYTES} bytes")
-    return decode_model(encoded)
+    return decode_model(read_sealed(path or SHIPPED))
 
 
 def length_predictor(choice: str) -> Predictor:

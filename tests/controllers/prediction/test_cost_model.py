@@ -12,12 +12,12 @@ from msgspec import structs
 from hmas.controllers.prediction.cost_features import Load
 from hmas.controllers.prediction.cost_model import (
     SHIPPED,
-    CorruptCostModelError,
     CostModel,
     decode_cost_model,
     encode_cost_model,
     read_cost_model,
 )
+from hmas.controllers.prediction.sealed import CorruptModelError
 from tests.controllers.prediction.cost_support import A100, record
 
 LOAD = Load(prompt_tokens=200, output_tokens=10)
@@ -32,7 +32,7 @@ def test_what_was_written_is_read() -> None:
 
 @given(st.binary(max_size=200))
 def test_garbage_is_refused(garbage: bytes) -> None:
-    with pytest.raises(CorruptCostModelError):
+    with pytest.raises(CorruptModelError):
         decode_cost_model(garbage)
 
 
@@ -40,24 +40,24 @@ def test_garbage_is_refused(garbage: bytes) -> None:
 def test_any_changed_byte_is_noticed(place: int, change: int) -> None:
     damaged = bytearray(encode_cost_model(record()))
     damaged[place] ^= change
-    with pytest.raises(CorruptCostModelError, match="checksum"):
+    with pytest.raises(CorruptModelError, match="checksum"):
         decode_cost_model(bytes(damaged))
 
 
 def test_a_model_for_other_features_is_refused() -> None:
-    with pytest.raises(CorruptCostModelError, match="other features"):
+    with pytest.raises(CorruptModelError, match="other features"):
         CostModel(structs.replace(record(), features=["prompt_tokens"]))
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(CorruptCostModelError, match="'hmas-cost-0'"):
+    with pytest.raises(CorruptModelError, match="'hmas-cost-0'"):
         CostModel(structs.replace(record(), format="hmas-cost-0"))
 
 
 def test_trees_that_do_not_fit_are_refused() -> None:
     whole = record()
     tree = structs.replace(whole.trees["ttft_ms"], leaves=b"")
-    with pytest.raises(CorruptCostModelError, match="leaves"):
+    with pytest.raises(CorruptModelError, match="leaves"):
         CostModel(structs.replace(whole, trees=whole.trees | {"ttft_ms": tree}))
 
 
@@ -65,7 +65,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "huge"
     with path.open("wb") as file:
         file.truncate(17 * 1024 * 1024)
-    with pytest.raises(CorruptCostModelError, match="larger"):
+    with pytest.raises(CorruptModelError, match="larger"):
         read_cost_model(path)
 
 

@@ -9,13 +9,13 @@ from hmas.controllers.prediction.base import Question
 from hmas.controllers.prediction.length_features import read_features
 from hmas.controllers.prediction.length_model import (
     MAX_LOG,
-    CorruptModelError,
     LengthModel,
     decode_model,
     encode_model,
     to_tokens,
 )
 from hmas.controllers.prediction.length_sessions import UNKNOWN
+from hmas.controllers.prediction.sealed import CorruptModelError
 from tests.controllers.prediction.length_support import WORDS, ask, small_file, small_model
 from tests.controllers.prediction.test_length_features import questions
 
