@@ -107,6 +107,8 @@ class Plan:
     seconds: float
     interval_ms: float
     cores: tuple[int, int] | None
+    classifier: str = "off"
+    length_model: str = "off"
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -215,7 +217,14 @@ def measure(plan: Plan, report: Callable[[str], None]) -> list[Measured]:
         )
         bare = stack.enter_context(part("passthrough", proxy_core, engine_port=engine.port))
         gateway = stack.enter_context(
-            part("gateway", proxy_core, engine_port=engine.port, runtime_dir=runtime_dir)
+            part(
+                "gateway",
+                proxy_core,
+                engine_port=engine.port,
+                runtime_dir=runtime_dir,
+                classifier=plan.classifier,
+                length_model=plan.length_model,
+            )
         )
         targets = {"direct": engine, "aiohttp": bare, "gateway": gateway}
         for target in targets.values():
@@ -281,6 +290,8 @@ def conditions(plan: Plan) -> dict[str, object]:
         "interval_ms": plan.interval_ms,
         "rounds": plan.rounds,
         "seconds_each": plan.seconds,
+        "classifier": plan.classifier,
+        "length_model": plan.length_model,
         "cores": "proxy {}, load and engine {}".format(*plan.cores) if plan.cores else "not pinned",
     }
 
@@ -325,11 +336,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--interval-ms", type=float, default=5.0, help="between two chunks")
+    parser.add_argument("--classifier", default="off", help="as the gateway's setting")
+    parser.add_argument("--length-model", default="off", help="as the gateway's setting")
     parser.add_argument("--json", action="store_true", help="one JSON object and nothing else")
     given = parser.parse_args(arguments)
     available = sorted(os.sched_getaffinity(0))
     cores = (available[-1], available[0]) if len(available) > 1 else None
-    plan = Plan(given.rounds, given.seconds, given.interval_ms, cores)
+    learned = (given.classifier, given.length_model)
+    plan = Plan(given.rounds, given.seconds, given.interval_ms, cores, *learned)
     console = Console(stderr=given.json, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
     before = conditions(plan)
     if not given.json:

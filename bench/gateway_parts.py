@@ -25,12 +25,16 @@ from hmas.engine.simulator.echo import echo_server
 HOP_BY_HOP: Final = frozenset({"transfer-encoding", "connection", "content-length", "host"})
 
 
-def serve_gateway(port: int, engine_port: int, runtime_dir: Path | None) -> None:
+def serve_gateway(
+    port: int, engine_port: int, runtime_dir: Path | None, classifier: str, length_model: str
+) -> None:
     """The gateway as shipped, one worker, without its access log."""
     settings = GatewaySettings(
         port=port,
         engines=(EngineTarget.model_validate({"url": f"http://127.0.0.1:{engine_port}"}),),
         access_log=False,
+        classifier=classifier,
+        length_model=length_model,
     )
     run_worker(lambda: GatewayApp(settings, runtime_dir), settings, Notifier())
 
@@ -81,11 +85,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--chunks", type=int, default=20)
     parser.add_argument("--interval-ms", type=float, default=5.0)
     parser.add_argument("--runtime-dir", type=Path)
+    parser.add_argument("--classifier", default="off")
+    parser.add_argument("--length-model", default="off")
     given = parser.parse_args(arguments)
     if given.core is not None:
         os.sched_setaffinity(0, {given.core})
     if given.part == "gateway":
-        serve_gateway(given.port, given.engine_port, given.runtime_dir)
+        serve_gateway(
+            given.port, given.engine_port, given.runtime_dir, given.classifier, given.length_model
+        )
         return
     serving = (
         serve_passthrough(given.port, given.engine_port)
