@@ -130,7 +130,7 @@ async def _demo(options: DemoOptions, workload: Workload, origin: Origin) -> Non
             stop = _stop_event() if options.stay else None
             _show(options, workload, results, system, origin)
             if stop is not None:
-                progress.say(f"running until Ctrl-C; console: {system.console_url}")
+                progress.say(system.invitation)
                 await system.supervisor.run_until(stop)
 
 

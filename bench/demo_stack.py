@@ -48,6 +48,15 @@ class DemoSystem:
     choice: EngineChoice
     api_key: str
     supervisor: Supervisor
+    config: Path
+
+    @property
+    def invitation(self) -> str:
+        """Where to look and what to type, for as long as all of it runs."""
+        return (
+            f"running until Ctrl-C; console: {self.console_url}, log in with the token in "
+            f"{self.settings.token_file}\ncommand line: hmas status --config {self.config}"
+        )
 
     @property
     def gateway_url(self) -> str:
@@ -122,6 +131,6 @@ async def running_system(
     supervisor = Supervisor(specs, tell, Tasks())
     try:
         await supervisor.start(START_TIMEOUT_S)
-        yield DemoSystem(settings, choice, api_key, supervisor)
+        yield DemoSystem(settings, choice, api_key, supervisor, config)
     finally:
         await asyncio.shield(supervisor.stop())
