@@ -134,6 +134,14 @@ class Perception:
         )
         return Explained(features, source, probability, prediction)
 
+    def rehearse(self) -> None:
+        """Predict once before the first request: what the first call loads is loaded then."""
+        self._predictor.predict(
+            Question(
+                tenant="", task_type=TaskType.UNKNOWN, prompt_tokens=1, prompt=Prompt(text="Hello")
+            )
+        )
+
     def observe(self, finished: RequestFinished, prompt_bytes: int = 0) -> None:
         """Learn from a finished request whose lengths the engine reported."""
         self._predictor.observe(finished)

@@ -5,13 +5,16 @@ Structs, not dataclasses: one of each is made per request, on the data path.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
+from hmas.controllers.perception.rules import bounded, task_scores
 from hmas.engine.features import TaskType
 
 
-class Prompt(msgspec.Struct, frozen=True):
-    """A bounded reading of a prompt.
+class Prompt(msgspec.Struct, frozen=True, dict=True):
+    """A bounded reading of a prompt; what several stages look at is computed once.
 
     Attributes:
         text: beginning and end of the last user turn (what rules look at).
@@ -30,6 +33,21 @@ class Prompt(msgspec.Struct, frozen=True):
     turns: int = 1
     tools: int = 0
     json_answer: bool = False
+
+    @cached_property
+    def bounded(self) -> str:
+        """Beginning and end of the text."""
+        return bounded(self.text)
+
+    @cached_property
+    def folded(self) -> str:
+        """The bounded text in lower case."""
+        return self.bounded.lower()
+
+    @cached_property
+    def points(self) -> list[int]:
+        """What the rules' cues give each task, in the order of ``CUES``."""
+        return task_scores(self)
 
 
 EMPTY_PROMPT = Prompt()

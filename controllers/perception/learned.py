@@ -16,14 +16,13 @@ import numpy.typing as npt
 
 from hmas.controllers.perception.chain import Guess
 from hmas.controllers.perception.incoming import Prompt
-from hmas.controllers.perception.text_features import ROWS, prompt_rows
+from hmas.controllers.perception.text_features import ROWS, read
+from hmas.controllers.perception.text_kernel import IS_WORD, Floats, probabilities
 from hmas.engine.features import TaskType
 
 MAGIC: Final = b"hmas task model 1\n"
 SHIPPED: Final = Path(__file__).parent / "models" / "task.hmas"
 MAX_CARD_BYTES: Final = 65536
-
-Floats = npt.NDArray[np.float32]
 
 
 class ModelFileError(Exception):
@@ -70,8 +69,10 @@ class TaskModel:
 
     def __init__(self, card: Card, weights: Weights) -> None:
         self.card = card
-        self._table: Floats = weights.rows.astype(np.float32) * (weights.scale / card.temperature)
-        self._bias: Floats = weights.bias / np.float32(card.temperature)
+        temperature = np.float32(card.temperature)
+        self._table = np.ascontiguousarray(weights.rows)
+        self._scale: Floats = weights.scale / temperature
+        self._bias: Floats = weights.bias / temperature
 
     def classify(self, prompt: Prompt, budget_s: float = 0.002) -> Guess | None:
         """The most probable task; None where there is no text to read."""
@@ -86,11 +87,7 @@ class TaskModel:
 
     def probabilities(self, prompt: Prompt) -> Floats:
         """Calibrated probability of each of ``card.tasks``."""
-        rows = prompt_rows(prompt)
-        logits: Floats = rows.value @ self._table.take(rows.row, axis=0) + self._bias
-        raised: Floats = np.exp(logits - logits.max())
-        total: np.float32 = raised.sum()
-        return np.divide(raised, total, dtype=np.float32)
+        return probabilities(*read(prompt), IS_WORD, self._table, self._scale, self._bias)
 
 
 def pack(card: Card, weights: Weights) -> bytes:

@@ -9,13 +9,15 @@ milliseconds.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ahocorasick_rs import AhoCorasick
 
 from hmas.controllers.perception.cues import CUES
-from hmas.controllers.perception.incoming import Prompt
 from hmas.engine.features import TaskType
+
+if TYPE_CHECKING:  # a prompt keeps its points
+    from hmas.controllers.perception.incoming import Prompt
 
 HEAD_CHARACTERS: Final = 700
 TAIL_CHARACTERS: Final = 300
@@ -78,7 +80,7 @@ _AUTOMATON: Final = AhoCorasick([cue.text for cue in _CUES])
 
 def classify(prompt: Prompt) -> TaskType | None:
     """The task that the cues agree on, or None when they do not say."""
-    scores = task_scores(prompt)
+    scores = prompt.points
     best = max(scores)
     if best < MIN_SCORE or scores.count(best) > 1:
         return _by_shape(prompt)
@@ -87,7 +89,7 @@ def classify(prompt: Prompt) -> TaskType | None:
 
 def task_scores(prompt: Prompt) -> list[int]:
     """Points of each task, in the order of ``CUES``."""
-    text = bounded(prompt.text).lower()
+    text = prompt.folded
     scores, counts = [0] * len(_TASKS), [0] * _SLOTS
     for cue in _found(text):
         if counts[cue.slot] < cue.kind.at_most:

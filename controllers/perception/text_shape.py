@@ -9,7 +9,6 @@ from typing import Final
 
 from hmas.controllers.perception.cues import CUES
 from hmas.controllers.perception.incoming import Prompt
-from hmas.controllers.perception.rules import task_scores
 
 _NUMBER: Final = re.compile(r"\d+")
 _CODE: Final = re.compile(r"[{};=<>]|\(\)|->|::")
@@ -103,17 +102,15 @@ _SCORES: Final = (1, 2, 3, 5)
 SHAPES: Final = _FORMS + len(CUES) * (len(_SCORES) + 1)
 
 
-def shape_rows(prompt: Prompt, text: str) -> tuple[list[int], list[int]]:
-    """Rows of the form and rows of the rules' points, all distinct and below ``SHAPES``.
-
-    ``text`` is the bounded reading of the prompt.
-    """
+def shape_rows(prompt: Prompt) -> tuple[list[int], list[int]]:
+    """Rows of the form and rows of the rules' points, all distinct and below ``SHAPES``."""
+    text = prompt.bounded
     rows, first = [], 0
     for read, values in _READERS:
         rows.append(first + read(prompt, text))
         first += values
     points = []
-    for score in task_scores(prompt):
+    for score in prompt.points:
         if score > 0:
             points.append(first + bisect_left(_SCORES, score))
         first += len(_SCORES) + 1

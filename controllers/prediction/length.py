@@ -59,7 +59,7 @@ class _Pending(msgspec.Struct):
     group: Hashable
     similar: Hashable
     places: NDArray[np.int64]
-    row: NDArray[np.float64]
+    row: list[float]
     model: float
     corrected: float
     base: float = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import log, log1p
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -11,8 +10,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from hmas.controllers.perception.rules import bounded
 from hmas.controllers.prediction.base import Question
+from hmas.controllers.prediction.length_kernel import CRC_TABLE, distinct_buckets
 from hmas.controllers.prediction.length_wishes import length_wish
 from hmas.engine.features import TaskType
 
@@ -47,7 +46,7 @@ NUMBERS: Final = (
 """Names of the dense features, in order; lengths and counts as log(1 + x)."""
 
 _WORD = re.compile(r"\w{1,24}")
-"""A longer word counts as several: the cache of hashes stays small."""
+"""A longer word counts as several."""
 _TASKS: Final = {task: float(number) for number, task in enumerate(TaskType)}
 
 
@@ -65,7 +64,7 @@ class LengthFeatures(NamedTuple):
 def read_features(question: Question) -> LengthFeatures:
     """Features of one question; its cost is bounded whatever the prompt is."""
     prompt = question.prompt
-    text = bounded(prompt.text).lower()
+    text = prompt.folded
     words = _WORD.findall(text)
     if len(words) > HEAD_WORDS + TAIL_WORDS:
         words = words[:HEAD_WORDS] + words[-TAIL_WORDS:]
@@ -89,8 +88,12 @@ def read_features(question: Question) -> LengthFeatures:
         float(wish.is_long),
         float(text.endswith("?")),
     ]
-    opening = _bucket("^^" + " ".join(words[:OPENING_WORDS])[:64])
-    return LengthFeatures(numbers, _buckets(words, text, question, opening), opening)
+    opening = "^^" + " ".join(words[:OPENING_WORDS])[:64]
+    return LengthFeatures(
+        numbers,
+        _buckets(words, text, question, opening),
+        crc32(opening.encode("utf-8", "replace")) & (BUCKETS - 1),
+    )
 
 
 def _temperature(given: float | None) -> float:
@@ -98,21 +101,19 @@ def _temperature(given: float | None) -> float:
     return given if given is not None and 0.0 <= given <= 10.0 else UNSAID
 
 
-def _buckets(words: list[str], text: str, question: Question, opening: int) -> NDArray[np.int64]:
-    found = set(map(_bucket, words))
-    found.update(map(_bucket, map("^{} {}".format, words[:EDGE_WORDS], words[1:EDGE_WORDS])))
+def _buckets(words: list[str], text: str, question: Question, opening: str) -> NDArray[np.int64]:
+    task = "task=" + question.task_type
+    said = [
+        *words,
+        *map("^{} {}".format, words[:EDGE_WORDS], words[1:EDGE_WORDS]),
+        opening,
+        "model=" + question.model[:64],
+        task,
+        "end=" + text[-1:],
+        task + " ^" + "".join(words[:1]),
+    ]
     if len(words) > EDGE_WORDS:
         tail = words[-EDGE_WORDS:]
-        found.update(map(_bucket, map("${} {}".format, tail, tail[1:])))
-    task = "task=" + question.task_type
-    found.add(opening)
-    found.add(_bucket("model=" + question.model[:64]))
-    found.add(_bucket(task))
-    found.add(_bucket("end=" + text[-1:]))
-    found.add(_bucket(task + " ^" + "".join(words[:1])))
-    return np.fromiter(found, dtype=np.int64, count=len(found))
-
-
-@lru_cache(maxsize=1 << 16)
-def _bucket(word: str) -> int:
-    return crc32(word.encode("utf-8", "replace")) & (BUCKETS - 1)
+        said += map("${} {}".format, tail, tail[1:])
+    raw = ("\0".join(said) + "\0").encode("utf-8", "replace")
+    return distinct_buckets(np.frombuffer(raw, dtype=np.uint8), BUCKETS, CRC_TABLE)

@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hmas.controllers.prediction.length_features import NUMBERS
 
@@ -19,20 +18,22 @@ MOST_VARIANCE: Final = 10.0
 MOST_ERROR: Final = 1.0
 """In log(1 + tokens): a larger error teaches no more than this."""
 CHOSEN: Final = ("prompt_tokens", "numbers", "words", "lines", "is_question", "turns")
-_PLACES: Final = np.array([NUMBERS.index(name) for name in CHOSEN])
+_PLACES: Final = tuple(NUMBERS.index(name) for name in CHOSEN)
 _SIZE: Final = len(CHOSEN) + 2
-
-Floats = NDArray[np.float64]
 
 
 class _Fit:
-    """Recursive least squares: coefficients and their covariance."""
+    """Recursive least squares: coefficients and their covariance.
 
-    __slots__ = ("coefficients", "covariance")
+    ``known`` are the coefficients once more, as what a prediction is quickest with.
+    """
+
+    __slots__ = ("coefficients", "covariance", "known")
 
     def __init__(self) -> None:
         self.coefficients = np.zeros(_SIZE)
         self.coefficients[1] = 1.0
+        self.known: list[float] = self.coefficients.tolist()
         self.covariance = np.eye(_SIZE) * TRUST
 
 
@@ -43,19 +44,17 @@ class OwnNumbers:
         self._fits: OrderedDict[Hashable, _Fit] = OrderedDict()
         self._max_groups = max_groups
 
-    def row(self, numbers: list[float], median: float) -> Floats:
+    def row(self, numbers: list[float], median: float) -> list[float]:
         """One, the model's median, and the chosen numbers."""
-        row = np.empty(_SIZE)
-        row[0], row[1] = 1.0, median
-        row[2:] = np.array(numbers).take(_PLACES)
-        return row
+        return [1.0, median, *map(numbers.__getitem__, _PLACES)]
 
-    def predict(self, group: Hashable, row: Floats) -> float:
+    def predict(self, group: Hashable, row: list[float]) -> float:
         """log(1 + tokens); the model's median for traffic not seen before."""
         fit = self._fits.get(group)
-        return float(row[1]) if fit is None else float(fit.coefficients @ row)
+        return row[1] if fit is None else sum(map(float.__mul__, fit.known, row))
 
-    def learn(self, group: Hashable, row: Floats, log_truth: float) -> None:
+    def learn(self, group: Hashable, numbers: list[float], log_truth: float) -> None:
+        row = np.array(numbers)
         fit = self._fits.pop(group, None)
         if fit is None:
             fit = _Fit()
@@ -66,6 +65,7 @@ class OwnNumbers:
         spread = fit.covariance @ row
         gain = spread / (FORGETTING + float(row @ spread))
         fit.coefficients += gain * max(-MOST_ERROR, min(MOST_ERROR, error))
+        fit.known = fit.coefficients.tolist()
         covariance = (fit.covariance - np.outer(gain, spread)) / FORGETTING
         if covariance.trace() < MOST_VARIANCE:
             fit.covariance = covariance

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, LengthFeatures
+from hmas.controllers.prediction.length_kernel import sum_at
 from hmas.controllers.prediction.oblivious import MalformedTreesError, ObliviousTrees, TreeRecord
 from hmas.controllers.prediction.sealed import CorruptModelError, seal, unseal
 
@@ -74,7 +75,7 @@ class LengthModel:
 
     def text(self, features: LengthFeatures) -> float:
         """The words' own opinion of log(1 + tokens)."""
-        return self.record.words_bias + float(self._words.take(features.buckets).sum())
+        return self.record.words_bias + sum_at(self._words, features.buckets)
 
     def guess(self, features: LengthFeatures, session: list[float]) -> LengthGuess:
         """``session`` as in ``SESSION_NUMBERS``."""

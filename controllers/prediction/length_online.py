@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmas.controllers.prediction.length_features import BUCKETS
+from hmas.controllers.prediction.length_kernel import own_places, sum_at
 
 TABLE: Final = BUCKETS << 2
 RATE: Final = 0.15
@@ -34,10 +35,10 @@ class OnlineWords:
     def places(self, tenant: str, buckets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the words of a tenant's prompt have their weights."""
         salt = crc32(tenant.encode("utf-8", "replace")) >> 1
-        return (buckets * _SPREAD ^ salt) & (TABLE - 1)
+        return own_places(buckets, _SPREAD, salt, TABLE)
 
     def correction(self, places: NDArray[np.int64]) -> float:
-        return float(self._weights.take(places).sum())
+        return sum_at(self._weights, places)
 
     def learn(self, places: NDArray[np.int64], error: float) -> None:
         """``error`` is truth minus corrected prediction."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from hmas.controllers.compiled import compiled
 
 
 class MalformedTreesError(ValueError):
@@ -35,7 +37,7 @@ class TreeRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ObliviousTrees:
-    """Sums of leaves; about 15 microseconds for 300 trees.
+    """Sums of leaves; a few microseconds for 300 trees.
 
     Raises :class:`MalformedTreesError` for arrays of wrong size or features beyond ``numbers``.
     """
@@ -54,24 +56,39 @@ class ObliviousTrees:
             raise MalformedTreesError("leaves do not fit the trees")
         if int(features.max()) >= numbers or not np.isfinite(leaves).all():
             raise MalformedTreesError("a split or a leaf is out of range")
-        self._features = features.astype(np.intp)
+        self._features = features
         self._borders = borders
         self._leaves = leaves
-        self._powers = (1 << np.arange(record.depth)).astype(np.float32)
-        self._offsets = (np.arange(record.trees) << record.depth).astype(np.intp)
         self._bias = np.asarray(record.bias, dtype=np.float64)
 
     def __call__(self, numbers: Sequence[float]) -> list[float]:
         """Every output for one row of numbers."""
         row = np.array(numbers, dtype=np.float32)
-        bits = (row[self._features] > self._borders).astype(np.float32)
-        leaf = (bits @ self._powers).astype(np.intp) + self._offsets
-        found: list[float] = (self._leaves[leaf].sum(axis=0) + self._bias).tolist()
-        return found
+        leaves = _leaves(row, self._features, self._borders, self._leaves, self._bias)
+        return cast(list[float], leaves.tolist())
 
     def rows(self, numbers: NDArray[np.float32]) -> NDArray[np.float64]:
         """The same for many rows: (rows, outputs)."""
         return np.array([self(row.tolist()) for row in numbers])
+
+
+@compiled
+def _leaves(
+    row: NDArray[np.float32],
+    features: NDArray[np.uint8],
+    borders: NDArray[np.float32],
+    leaves: NDArray[np.float32],
+    bias: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    found = bias.copy()
+    trees, depth = features.shape
+    for tree in range(trees):
+        leaf = tree
+        for split in range(depth - 1, -1, -1):
+            leaf = 2 * leaf + (row[features[tree, split]] > borders[tree, split])
+        for output in range(len(found)):
+            found[output] += leaves[leaf, output]
+    return found
 
 
 def from_catboost(model: Mapping[str, Any]) -> TreeRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -156,6 +157,7 @@ class GatewayApp:
                 after_round=lambda: self._sync_metrics(link),
             )
             await health.check_all()
+            await asyncio.to_thread(self.perception.rehearse)
             await self.learned.rehearse()
             tasks.start(self.learned.run(), name="perception's cost")
             self._install_pumps(tasks)

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hmas.controllers.perception.incoming import Prompt
-from hmas.controllers.perception.text_features import BUCKETS, ROWS, prompt_rows
+from hmas.controllers.perception.text_features import ROWS, prompt_rows
+from hmas.controllers.perception.text_kernel import BUCKETS
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=3000)
 """Every code point, lone surrogates among them."""

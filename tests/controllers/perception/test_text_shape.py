@@ -8,7 +8,7 @@ from hmas.controllers.perception.text_shape import SHAPES, shape_rows
 
 
 def form(prompt: Prompt) -> set[int]:
-    rows, _ = shape_rows(prompt, prompt.text)
+    rows, _ = shape_rows(prompt)
     return set(rows)
 
 
@@ -22,8 +22,8 @@ def test_turns_tools_and_punctuation_change_the_form() -> None:
 
 
 def test_what_the_rules_say_is_heard() -> None:
-    _, said = shape_rows(Prompt(text="Translate this"), "Translate this")
-    _, silent = shape_rows(Prompt(text="zq xv"), "zq xv")
+    _, said = shape_rows(Prompt(text="Translate this"))
+    _, silent = shape_rows(Prompt(text="zq xv"))
     assert said
     assert not silent
 
@@ -33,7 +33,7 @@ def test_rows_are_distinct_and_in_range(
     text: str, system: str, turns: int, tools: int, json_answer: bool
 ) -> None:
     prompt = Prompt(text=text, system=system, turns=turns, tools=tools, json_answer=json_answer)
-    rows, points = shape_rows(prompt, text)
+    rows, points = shape_rows(prompt)
     both = [*rows, *points]
     assert len(set(both)) == len(both)
     assert all(0 <= row < SHAPES for row in both)

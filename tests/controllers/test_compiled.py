@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from hmas.controllers.compiled import compiled
+
+
+@compiled
+def doubled(values: np.ndarray) -> float:
+    total = 0.0
+    for value in values:
+        total += 2 * value
+    return total
+
+
+def test_it_says_what_python_says() -> None:
+    assert doubled(np.array([1.0, 2.5])) == 7.0
+
+
+def test_it_works_where_no_cache_can_be_kept(tmp_path: Path) -> None:
+    """A service's user may write nowhere: then each process compiles."""
+    code = (
+        "from hmas.controllers.compiled import compiled\n"
+        "made = {}\n"
+        # code of no file: no place for a cache
+        "exec('def plus(a, b):\\n    return a + b', made)\n"
+        "print(compiled(made['plus'])(2, 3))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == "5\n"
