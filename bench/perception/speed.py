@@ -14,8 +14,9 @@ from typing import Final
 import msgspec
 
 from hmas.controllers.perception.incoming import Incoming, Prompt, TenantDefaults
+from hmas.controllers.perception.shipped import SHIPPED_NAME
 from hmas.controllers.perception.training import Sample
-from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.app import GatewayApp, Surroundings
 from hmas.daemon.gateway.settings import GatewaySettings
 
 PER_S: Final = 250.0
@@ -51,12 +52,12 @@ def measure(samples: Sequence[Sample], seconds: float) -> Speed:
 
 def timed(tag: Callable[[Incoming], object], prompts: Sequence[Prompt], seconds: float) -> Speed:
     """Paced first, for the latency, then as fast as it goes, for the throughput."""
-    incoming = [_incoming(number, prompt) for number, prompt in enumerate(prompts)]
-    for one in incoming[:WARM_UP]:
+    for one in _incoming(prompts, WARM_UP):
         tag(one)
-    paced = sorted(_paced(tag, incoming, int(seconds * PER_S)))
+    paced = sorted(_paced(tag, _incoming(prompts, max(1, int(seconds * PER_S)))))
+    every = _incoming(prompts, len(prompts))
     begun_s = perf_counter()
-    for one in incoming:
+    for one in every:
         tag(one)
     taken_s = perf_counter() - begun_s
     return Speed(
@@ -65,22 +66,20 @@ def timed(tag: Callable[[Incoming], object], prompts: Sequence[Prompt], seconds:
         p50_ms=1e3 * paced[len(paced) // 2],
         p98_ms=1e3 * paced[int(len(paced) * 0.98)],
         p99_ms=1e3 * paced[int(len(paced) * 0.99)],
-        per_s=len(incoming) / taken_s,
+        per_s=len(every) / taken_s,
         memory_mb=_resident_mb(),
     )
 
 
-def _paced(
-    tag: Callable[[Incoming], object], incoming: Sequence[Incoming], count: int
-) -> list[float]:
-    """Seconds of each of ``count`` calls, ``PER_S`` of them a second."""
+def _paced(tag: Callable[[Incoming], object], incoming: Sequence[Incoming]) -> list[float]:
+    """Seconds of each call, ``PER_S`` of them a second."""
     taken = []
     next_s = perf_counter()
-    for number in range(max(1, count)):
+    for one in incoming:
         next_s += 1 / PER_S
         sleep(max(0.0, next_s - perf_counter()))
         begun_s = perf_counter()
-        tag(incoming[number % len(incoming)])
+        tag(one)
         taken.append(perf_counter() - begun_s)
     return taken
 
@@ -93,9 +92,17 @@ def _resident_mb() -> float:
     return 0.0
 
 
-def _incoming(number: int, prompt: Prompt) -> Incoming:
-    defaults = TenantDefaults()
-    return Incoming(request_id=f"r{number}", arrival_s=0.0, defaults=defaults, prompt=prompt)
+def _incoming(prompts: Sequence[Prompt], count: int) -> list[Incoming]:
+    """Requests with ``prompts`` in turn, each a copy that nothing was computed of."""
+    return [
+        Incoming(
+            request_id=f"r{number}",
+            arrival_s=0.0,
+            defaults=TenantDefaults(),
+            prompt=msgspec.structs.replace(prompts[number % len(prompts)]),
+        )
+        for number in range(count)
+    ]
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -103,7 +110,10 @@ def main(arguments: Sequence[str]) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     prompts = msgspec.json.decode(Path(arguments[0]).read_bytes(), type=list[Prompt])
-    app = GatewayApp(GatewaySettings(tagging_budget_ms=PATIENT_MS))
+    settings = GatewaySettings(
+        tagging_budget_ms=PATIENT_MS, classifier=SHIPPED_NAME, length_model=SHIPPED_NAME
+    )
+    app = GatewayApp(settings, surroundings=Surroundings(is_punctual=False))
     speed = timed(app.perception.tag, prompts, float(arguments[1]))
     sys.stdout.buffer.write(msgspec.json.encode(speed))
 
