@@ -188,7 +188,7 @@ def weighed_rows(
 
 
 @compiled
-def probabilities(  # noqa: PLR0917  keywords cost machine code's callers time
+def probabilities(  # noqa: PLR0917  machine code takes no keywords cheaply
     codes: Codes,
     system: Codes,
     shape: Places,

@@ -20,9 +20,9 @@ from hmas.controllers.prediction.base import Prediction, Question
 from hmas.controllers.prediction.history import GroupedSamples, HistoryPredictor
 from hmas.controllers.prediction.length_bound import LengthBound
 from hmas.controllers.prediction.length_experts import WeighedExperts
-from hmas.controllers.prediction.length_features import LengthFeatures, read_features
+from hmas.controllers.prediction.length_features import LengthText, read_text
 from hmas.controllers.prediction.length_linear import OwnNumbers
-from hmas.controllers.prediction.length_model import LengthModel, to_tokens
+from hmas.controllers.prediction.length_model import LengthModel, LengthReading, to_tokens
 from hmas.controllers.prediction.length_online import OnlineWords
 from hmas.controllers.prediction.length_sessions import SessionLengths
 from hmas.engine.events import Outcome, RequestFinished
@@ -93,10 +93,11 @@ class LengthPredictor:
         known = self._history.predict(
             msgspec.structs.replace(question, hinted_output_tokens=None, max_output_tokens=None)
         )
-        features = read_features(question)
+        text = read_text(question)
         session = self._sessions.numbers(question.tenant, question.session)
-        guess = self.model.guess(features, session)
-        pending = self._weigh(question, features, guess.median, known.output_tokens, session)
+        reading = self.model.read(text, session, self._words.own(question.tenant))
+        guess = reading.guess
+        pending = self._weigh(question, text, reading, known.output_tokens, session)
         weights = self._experts_of(question).weights(pending.group)
         tokens = sum(map(float.__mul__, weights, pending.opinions))
         pending.base = log1p(max(1.0, tokens)) + guess.spread
@@ -123,19 +124,19 @@ class LengthPredictor:
     def _weigh(
         self,
         question: Question,
-        features: LengthFeatures,
-        median: float,
+        text: LengthText,
+        reading: LengthReading,
         history: float,
         session: list[float],
     ) -> _Pending:
         """All opinions in tokens, in the order of ``EXPERTS``."""
         group = (question.tenant, question.task_type, question.model)
-        similar = (question.tenant, features.opening)
+        similar = (question.tenant, text.opening)
+        median = reading.guess.median
         level = median + (self._levels.quantile(group, 0.5) or 0.0)
-        places = self._words.places(question.tenant, features.buckets)
-        row = self._numbers.row(features.numbers, median)
+        row = self._numbers.row(text.numbers, median)
         own = self._numbers.predict(group, row)
-        corrected = own + self._words.correction(places)
+        corrected = own + reading.correction
         logs = (
             median,
             level,
@@ -148,7 +149,7 @@ class LengthPredictor:
         opinions = [*tokens[:4], float(history), *tokens[4:]]
         opinions.append(float(question.hinted_output_tokens or tokens[1]))
         kept = msgspec.structs.replace(question, prompt=EMPTY_PROMPT)
-        return _Pending(kept, opinions, group, similar, places, row, median, corrected)
+        return _Pending(kept, opinions, group, similar, reading.places, row, median, corrected)
 
     def _upper(self, question: Question, tokens: float, base: float) -> int | None:
         margin = self.bound.margin(length_bucket(question.prompt_tokens))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hmas.controllers.prediction.base import Question
-from hmas.controllers.prediction.length_kernel import CRC_TABLE, distinct_buckets
+from hmas.controllers.prediction.kernels import CRC_TABLE, distinct_buckets
 from hmas.controllers.prediction.length_wishes import length_wish
 from hmas.engine.features import TaskType
 
@@ -61,8 +61,23 @@ class LengthFeatures(NamedTuple):
     opening: int
 
 
+class LengthText(NamedTuple):
+    """The same before its words are hashed: ``said`` are those, a zero byte after each."""
+
+    numbers: list[float]
+    said: bytes
+    opening: int
+
+
 def read_features(question: Question) -> LengthFeatures:
     """Features of one question; its cost is bounded whatever the prompt is."""
+    numbers, said, opening = read_text(question)
+    buckets = distinct_buckets(np.frombuffer(said, dtype=np.uint8), BUCKETS, CRC_TABLE)
+    return LengthFeatures(numbers, buckets, opening)
+
+
+def read_text(question: Question) -> LengthText:
+    """What :func:`read_features` begins with, for a model that hashes as it goes."""
     prompt = question.prompt
     text = prompt.folded
     words = _WORD.findall(text)
@@ -89,9 +104,9 @@ def read_features(question: Question) -> LengthFeatures:
         float(text.endswith("?")),
     ]
     opening = "^^" + " ".join(words[:OPENING_WORDS])[:64]
-    return LengthFeatures(
+    return LengthText(
         numbers,
-        _buckets(words, text, question, opening),
+        _said(words, text, question, opening),
         crc32(opening.encode("utf-8", "replace")) & (BUCKETS - 1),
     )
 
@@ -101,7 +116,7 @@ def _temperature(given: float | None) -> float:
     return given if given is not None and 0.0 <= given <= 10.0 else UNSAID
 
 
-def _buckets(words: list[str], text: str, question: Question, opening: str) -> NDArray[np.int64]:
+def _said(words: list[str], text: str, question: Question, opening: str) -> bytes:
     task = "task=" + question.task_type
     said = [
         *words,
@@ -115,5 +130,4 @@ def _buckets(words: list[str], text: str, question: Question, opening: str) -> N
     if len(words) > EDGE_WORDS:
         tail = words[-EDGE_WORDS:]
         said += map("${} {}".format, tail, tail[1:])
-    raw = ("\0".join(said) + "\0").encode("utf-8", "replace")
-    return distinct_buckets(np.frombuffer(raw, dtype=np.uint8), BUCKETS, CRC_TABLE)
+    return ("\0".join(said) + "\0").encode("utf-8", "replace")

@@ -6,15 +6,22 @@ of the numbers from which the trees tell the median and an upper quantile of log
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from math import exp
 from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, LengthFeatures
-from hmas.controllers.prediction.length_kernel import sum_at
+from hmas.controllers.prediction.kernels import (
+    CRC_TABLE,
+    Guess,
+    OwnWords,
+    between_knots,
+    length_guess,
+    length_reading,
+)
+from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, LengthFeatures, LengthText
 from hmas.controllers.prediction.oblivious import MalformedTreesError, ObliviousTrees, TreeRecord
 from hmas.controllers.prediction.sealed import CorruptModelError, seal, unseal
 
@@ -54,47 +61,65 @@ class LengthGuess(NamedTuple):
     tool_probability: float
 
 
+class LengthReading(NamedTuple):
+    """What one pass over a prompt's words tells: also where they stand in tables of weights.
+
+    ``buckets`` as in :class:`LengthFeatures`; ``places`` and ``correction`` as of
+    :class:`OnlineWords`.
+    """
+
+    guess: LengthGuess
+    buckets: NDArray[np.int64]
+    places: NDArray[np.int64]
+    correction: float
+
+
 class LengthModel:
     """Answers from plain arrays. Raises :class:`CorruptModelError` for a bad record."""
 
     def __init__(self, record: LengthRecord) -> None:
         try:
-            self._words = np.frombuffer(record.words, "<f2").astype(np.float32)
-            self._tools = ObliviousTrees(record.tools, TOOL_NUMBERS)
-            self._lengths = ObliviousTrees(record.lengths, LENGTH_NUMBERS)
+            words = np.frombuffer(record.words, "<f2").astype(np.float32)
+            tools = ObliviousTrees(record.tools, TOOL_NUMBERS)
+            lengths = ObliviousTrees(record.lengths, LENGTH_NUMBERS)
         except (ValueError, MalformedTreesError) as error:
             raise CorruptModelError(str(error)) from error
-        are_numbers = len(self._words) == BUCKETS and bool(np.isfinite(self._words).all())
+        are_numbers = len(words) == BUCKETS and bool(np.isfinite(words).all())
         if not are_numbers or record.lengths.outputs != 2:
             raise CorruptModelError("weights of the words are missing or not numbers")
         if record.format != FORMAT or not record.knots:
             raise CorruptModelError(f"format {record.format[:40]!r}, not {FORMAT!r}")
         self.record = record
-        self._raw = [raw for raw, _ in record.knots]
-        self._probability = [probability for _, probability in record.knots]
-
-    def text(self, features: LengthFeatures) -> float:
-        """The words' own opinion of log(1 + tokens)."""
-        return self.record.words_bias + sum_at(self._words, features.buckets)
+        knots = np.array(record.knots, dtype=np.float64).T.copy()
+        self._arrays = (words, record.words_bias, tools.arrays, knots, lengths.arrays)
 
     def guess(self, features: LengthFeatures, session: list[float]) -> LengthGuess:
         """``session`` as in ``SESSION_NUMBERS``."""
-        numbers = [*features.numbers, *session, self.text(features)]
-        offers_tools = features.numbers[_TOOLS] > 0
-        probability = self.tool_probability(self._tools(numbers)[0]) if offers_tools else 0.0
-        median, upper = self._lengths([*numbers, probability])
-        median = min(MAX_LOG, max(0.0, median))
-        return LengthGuess(median, min(MAX_LOG, max(0.0, upper - median)), probability)
+        row = _row(features.numbers, session)
+        return _guess(length_guess(row, features.buckets, self._arrays))
+
+    def read(self, text: LengthText, session: list[float], own: OwnWords) -> LengthReading:
+        """:meth:`guess`, and what the tenant's own weights say of the words."""
+        row = _row(text.numbers, session)
+        said = np.frombuffer(text.said, dtype=np.uint8)
+        guess, buckets, places, correction = length_reading(
+            said, row, CRC_TABLE, self._arrays, own, BUCKETS
+        )
+        return LengthReading(_guess(guess), buckets, places, correction)
 
     def tool_probability(self, raw: float) -> float:
         """Calibrated: between the two knots around the classifier's raw score."""
-        place = bisect_right(self._raw, raw)
-        if place == 0 or place == len(self._raw):
-            return self._probability[min(place, len(self._raw) - 1)]
-        low, high = self._raw[place - 1], self._raw[place]
-        share = (raw - low) / (high - low) if high > low else 1.0
-        known = self._probability
-        return known[place - 1] + share * (known[place] - known[place - 1])
+        return between_knots(float(raw), self._arrays[3])
+
+
+def _row(numbers: list[float], session: list[float]) -> NDArray[np.float32]:
+    return np.array([*numbers, *session, 0.0, numbers[_TOOLS] > 0], dtype=np.float32)
+
+
+def _guess(found: Guess) -> LengthGuess:
+    median, upper, probability = found
+    median = min(MAX_LOG, max(0.0, median))
+    return LengthGuess(median, min(MAX_LOG, max(0.0, upper - median)), probability)
 
 
 def encode_model(record: LengthRecord) -> bytes:

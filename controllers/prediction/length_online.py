@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from hmas.controllers.prediction.kernels import OwnWords, own_places, sum_at
 from hmas.controllers.prediction.length_features import BUCKETS
-from hmas.controllers.prediction.length_kernel import own_places, sum_at
 
 TABLE: Final = BUCKETS << 2
 RATE: Final = 0.15
@@ -32,10 +32,14 @@ class OnlineWords:
         self._weights = np.zeros(TABLE, dtype=np.float32)
         self._squares = np.full(TABLE, FIRST_SQUARE, dtype=np.float32)
 
+    def own(self, tenant: str) -> OwnWords:
+        """The table, and how a tenant's words are scattered over it."""
+        return self._weights, _SPREAD, crc32(tenant.encode("utf-8", "replace")) >> 1
+
     def places(self, tenant: str, buckets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the words of a tenant's prompt have their weights."""
-        salt = crc32(tenant.encode("utf-8", "replace")) >> 1
-        return own_places(buckets, _SPREAD, salt, TABLE)
+        _, spread, salt = self.own(tenant)
+        return own_places(buckets, spread, salt, TABLE)
 
     def correction(self, places: NDArray[np.int64]) -> float:
         return sum_at(self._weights, places)

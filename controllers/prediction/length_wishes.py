@@ -89,7 +89,8 @@ LONG: Final = frozenset(
     }
 )
 MAX_WISHED_TOKENS: Final = 100_000.0
-_TELLING: Final = LISTING.union(UNITS)
+_COUNTED: Final = LISTING.union(UNITS)
+_TELLING: Final = _COUNTED | SHORT | LONG
 _REACH: Final = 3
 """A number stands at most this many words before its unit: "five very short sentences"."""
 _LISTED_TOKENS: Final = 15.0
@@ -104,15 +105,21 @@ class LengthWish(NamedTuple):
     is_long: bool
 
 
+_NO_WISH: Final = LengthWish(None, is_short=False, is_long=False)
+
+
 def length_wish(words: Sequence[str]) -> LengthWish:
     """The largest length named in a prompt, given as lower-case words."""
-    tokens = [] if _TELLING.isdisjoint(words) else _wishes(words)
+    telling = _TELLING.intersection(words)
+    if not telling:
+        return _NO_WISH
+    tokens = _wishes(words)
     wish = min(MAX_WISHED_TOKENS, max(tokens)) if tokens else None
-    return LengthWish(wish, not SHORT.isdisjoint(words), not LONG.isdisjoint(words))
+    return LengthWish(wish, not SHORT.isdisjoint(telling), not LONG.isdisjoint(telling))
 
 
 def _wishes(words: Sequence[str]) -> list[float]:
-    named = [_named(words, place, word) for place, word in enumerate(words) if word in _TELLING]
+    named = [_named(words, place, word) for place, word in enumerate(words) if word in _COUNTED]
     return [tokens for tokens in named if tokens is not None]
 
 

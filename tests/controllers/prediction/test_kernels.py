@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hmas.controllers.prediction.length_kernel import (
+from hmas.controllers.prediction.kernels import (
     CRC_TABLE,
     distinct_buckets,
     own_places,
