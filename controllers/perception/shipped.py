@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from hmas.controllers.compiled import CAN_COMPILE, WHY_NOT
 from hmas.controllers.perception.learned import SHIPPED, ModelFileError, TaskModel, load
 
 OFF: Final = "off"
@@ -15,8 +16,11 @@ logger = logging.getLogger(__name__)
 
 
 def task_classifier(choice: str) -> TaskModel | None:
-    """``off``, ``shipped`` or a path; without a usable file one warning, and the rules alone."""
+    """``off``, ``shipped`` or a path; where it cannot be used one warning, and the rules alone."""
     if choice == OFF:
+        return None
+    if not CAN_COMPILE:
+        logger.warning("task model %s is not used, the rules classify alone: %s", choice, WHY_NOT)
         return None
     try:
         return load(SHIPPED if choice == SHIPPED_NAME else Path(choice))

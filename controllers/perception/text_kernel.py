@@ -95,43 +95,47 @@ def _words(codes: Codes, is_word: npt.NDArray[np.bool_]) -> Hashes:
 
 
 @compiled
-def _joined(first: Hashes, second: Hashes) -> Hashes:
-    """Hash of each pair, as many as there are in ``second``."""
-    joined = np.empty(len(second), dtype=np.uint64)
-    for place in range(len(second)):
-        joined[place] = first[place] * _PAIR + second[place]
+def _joined(first: Hashes, second: Hashes, skipped: int) -> Hashes:
+    """Hash of each of ``first`` with what stands ``skipped`` places later in ``second``."""
+    joined = np.empty(max(0, len(second) - skipped), dtype=np.uint64)
+    for place in range(len(joined)):
+        joined[place] = first[place] * _PAIR + second[place + skipped]
     return joined
 
 
 @compiled
 def _letters(codes: Codes, size: int) -> Hashes:
-    """Hash of each sequence of ``size`` characters."""
-    found = np.empty(max(0, len(codes) - size + 1), dtype=np.uint64)
+    """Hash of each sequence of ``size`` characters at the beginning."""
+    found = np.empty(max(0, min(len(codes), HEAD_LETTERS) - size + 1), dtype=np.uint64)
     for place in range(len(found)):
         total, power = _NOTHING, _ONE
-        for code in codes[place : place + size]:
-            total += _folded(code) * power
+        for offset in range(size):
+            total += _folded(codes[place + offset]) * power
             power *= _BASE
         found[place] = total
     return found
 
 
 @compiled
-def _put(hashes: Hashes, salt: np.uint64, row: Places, at: int) -> int:
-    """Writes the rows of ``hashes`` at ``at``; where the next ones go."""
-    for place in range(len(hashes)):
+def _put(  # noqa: PLR0917  machine code takes no keywords cheaply
+    hashes: Hashes, first: int, last: int, salt: np.uint64, row: Places, at: int
+) -> int:
+    """Writes the rows of ``hashes[first:last]`` at ``at``; where the next ones go."""
+    for place in range(max(0, first), min(last, len(hashes))):
         mixed = hashes[place] + salt
         mixed = (mixed ^ (mixed >> _HALF)) * _MIX
         mixed = (mixed ^ (mixed >> _HALF)) * _PAIR
-        row[at + place] = mixed >> _SHIFT
-    return at + len(hashes)
+        row[at] = mixed >> _SHIFT
+        at += 1
+    return at
 
 
 @compiled
-def _weigh(value: Floats, begin: int, end: int, weight: float) -> None:
-    """The values of one group, whose vector has the length ``weight``."""
-    if end > begin:
-        value[begin:end] = np.float32(weight / (end - begin) ** 0.5)
+def _weigh(value: Floats, begin: int, end: int, weight: float) -> int:
+    """The values of one group, whose vector has the length ``weight``; where it ends."""
+    for place in range(begin, end):
+        value[place] = weight / (end - begin) ** 0.5
+    return end
 
 
 @compiled
@@ -150,40 +154,39 @@ def weighed_rows(
         is_word: ``IS_WORD``.
     """
     words = _words(codes, is_word)
-    pairs = _joined(words, words[1:])
-    triples = _joined(pairs, words[2:])
-    told = _words(system, is_word)[:SYSTEM_WORDS]
-    told_pairs = _joined(told, told[1:])
-    short = _letters(codes[:HEAD_LETTERS], SHORT_LETTERS)
-    long = _letters(codes[:HEAD_LETTERS], LONG_LETTERS)
-    most = 3 * len(words) + 5 * HEAD_WORDS + 4 * TAIL_WORDS
-    room = most + 2 * len(told) + len(short) + len(long) + len(shape)
+    pairs = _joined(words, words, 1)
+    triples = _joined(pairs, words, 2)
+    told = _words(system, is_word)
+    told_pairs = _joined(told, told, 1)
+    short, long = _letters(codes, SHORT_LETTERS), _letters(codes, LONG_LETTERS)
+    most = 3 * len(words) + 5 * HEAD_WORDS + 4 * TAIL_WORDS + 2 * SYSTEM_WORDS
+    room = most + len(short) + len(long) + len(shape)
     row = np.empty(room, dtype=np.int64)
     value = np.empty(room, dtype=np.float32)
 
-    end = _put(words[:HEAD_WORDS], _HEAD_SALT, row, 0)
-    end = _put(pairs[:HEAD_WORDS], _HEAD_SALT, row, end)
-    end = _put(triples[:HEAD_TRIPLES], _HEAD_SALT, row, end)
-    _weigh(value, 0, end, _HEAD)
-    begin, end = end, _put(words, _ANYWHERE_SALT, row, end)
-    _weigh(value, begin, end, _ANYWHERE)
-    begin, end = end, _put(words[-TAIL_WORDS:], _TAIL_SALT, row, end)
-    end = _put(pairs[-TAIL_WORDS:], _TAIL_SALT, row, end)
-    _weigh(value, begin, end, _TAIL)
-    begin, end = end, _put(words[:1], _OPENING_SALT, row, end)
-    end = _put(pairs[:1], _OPENING_SALT, row, end)
-    end = _put(triples[:1], _OPENING_SALT, row, end)
-    _weigh(value, begin, end, _OPENING)
-    begin, end = end, _put(short, _CHARACTERS_SALT, row, end)
-    end = _put(long, _CHARACTERS_SALT, row, end)
-    _weigh(value, begin, end, _CHARACTERS)
-    begin, end = end, _put(told, _HEAD_SALT, row, end)
-    end = _put(told_pairs, _HEAD_SALT, row, end)
-    _weigh(value, begin, end, _SYSTEM)
+    end = _put(words, 0, HEAD_WORDS, _HEAD_SALT, row, 0)
+    end = _put(pairs, 0, HEAD_WORDS, _HEAD_SALT, row, end)
+    end = _put(triples, 0, HEAD_TRIPLES, _HEAD_SALT, row, end)
+    begin = _weigh(value, 0, end, _HEAD)
+    end = _put(words, 0, len(words), _ANYWHERE_SALT, row, begin)
+    begin = _weigh(value, begin, end, _ANYWHERE)
+    end = _put(words, len(words) - TAIL_WORDS, len(words), _TAIL_SALT, row, begin)
+    end = _put(pairs, len(pairs) - TAIL_WORDS, len(pairs), _TAIL_SALT, row, end)
+    begin = _weigh(value, begin, end, _TAIL)
+    end = _put(words, 0, 1, _OPENING_SALT, row, begin)
+    end = _put(pairs, 0, 1, _OPENING_SALT, row, end)
+    end = _put(triples, 0, 1, _OPENING_SALT, row, end)
+    begin = _weigh(value, begin, end, _OPENING)
+    end = _put(short, 0, len(short), _CHARACTERS_SALT, row, begin)
+    end = _put(long, 0, len(long), _CHARACTERS_SALT, row, end)
+    begin = _weigh(value, begin, end, _CHARACTERS)
+    end = _put(told, 0, SYSTEM_WORDS, _HEAD_SALT, row, begin)
+    end = _put(told_pairs, 0, SYSTEM_WORDS - 1, _HEAD_SALT, row, end)
+    end = _weigh(value, begin, end, _SYSTEM)
     for place in range(len(shape)):
-        row[end + place] = BUCKETS + shape[place]
-        value[end + place] = _FORM if place < forms else _POINTS
-    end += len(shape)
+        row[end] = BUCKETS + shape[place]
+        value[end] = _FORM if place < forms else _POINTS
+        end += 1
     return row[:end], value[:end]
 
 
@@ -205,11 +208,16 @@ def probabilities(  # noqa: PLR0917  machine code takes no keywords cheaply
     row, value = weighed_rows(codes, system, shape, forms, is_word)
     found = np.zeros(table.shape[1], dtype=np.float32)
     for place in range(len(row)):
-        weights = table[row[place]]
         for task in range(len(found)):
-            found[task] += value[place] * weights[task]
+            found[task] += value[place] * table[row[place], task]
+    most = np.float32(-np.inf)
     for task in range(len(found)):
         found[task] = found[task] * scale[task] + bias[task]
-    raised: Floats = np.exp(found - found.max())
-    raised /= raised.sum()
-    return raised
+        most = max(most, found[task])
+    total = np.float32(0)
+    for task in range(len(found)):
+        found[task] = np.exp(found[task] - most)
+        total += found[task]
+    for task in range(len(found)):
+        found[task] /= total
+    return found

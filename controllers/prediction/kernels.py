@@ -41,7 +41,7 @@ CRC_TABLE: Final = _crc_table()
 
 @compiled
 def distinct_buckets(said: NDArray[np.uint8], buckets: int, table: NDArray[np.uint32]) -> Places:
-    """CRC-32 of each piece of ``said`` modulo ``buckets``, each once, in ascending order.
+    """CRC-32 of each piece of ``said`` modulo ``buckets``, each once.
 
     Args:
         said: pieces of text, a zero byte after each.
@@ -49,21 +49,19 @@ def distinct_buckets(said: NDArray[np.uint8], buckets: int, table: NDArray[np.ui
         table: ``CRC_TABLE``.
     """
     found = np.empty(len(said), dtype=np.int64)
+    is_known = np.zeros(buckets, dtype=np.bool_)
     count, crc = 0, np.uint32(0xFFFFFFFF)
     for byte in said:
         if byte:
             crc = table[(crc ^ byte) & np.uint32(255)] ^ (crc >> np.uint32(8))
-        else:
-            found[count] = (crc ^ np.uint32(0xFFFFFFFF)) & np.uint32(buckets - 1)
-            count, crc = count + 1, np.uint32(0xFFFFFFFF)
-    found = found[:count]
-    found.sort()
-    distinct = 0
-    for place in range(count):
-        if place == 0 or found[place] != found[distinct - 1]:
-            found[distinct] = found[place]
-            distinct += 1
-    return found[:distinct]
+            continue
+        bucket = (crc ^ np.uint32(0xFFFFFFFF)) & np.uint32(buckets - 1)
+        crc = np.uint32(0xFFFFFFFF)
+        if not is_known[bucket]:
+            is_known[bucket] = True
+            found[count] = bucket
+            count += 1
+    return found[:count]
 
 
 @compiled
@@ -102,7 +100,9 @@ def leaf_sums(row: Floats, trees: Trees) -> NDArray[np.float64]:
 @compiled
 def between_knots(raw: float, knots: NDArray[np.float64]) -> float:
     """The line between the two knots around ``raw``, their own value beyond them."""
-    place = np.searchsorted(knots[0], raw, side="right")
+    place = 0
+    while place < knots.shape[1] and knots[0, place] <= raw:
+        place += 1
     if place == 0 or place == knots.shape[1]:
         return float(knots[1, min(place, knots.shape[1] - 1)])
     low, high = knots[0, place - 1], knots[0, place]

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from hmas.controllers.compiled import CAN_COMPILE, WHY_NOT
 from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.length import LengthPredictor
@@ -30,8 +31,11 @@ def read_model(path: Path | None = None) -> LengthModel:
 
 
 def length_predictor(choice: str) -> Predictor:
-    """``off``, ``shipped`` or a path; without a usable file the history predicts alone."""
+    """``off``, ``shipped`` or a path; where it cannot be used the history predicts alone."""
     if choice == OFF:
+        return HistoryPredictor()
+    if not CAN_COMPILE:
+        logger.warning("length model %s is not used, history predicts: %s", choice, WHY_NOT)
         return HistoryPredictor()
     path = SHIPPED if choice == SHIPPED_NAME else Path(choice)
     try:
