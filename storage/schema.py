@@ -1,24 +1,24 @@
 """The tables' version: upgrade, say which one is there, compare with the code.
 
-Migrations are shipped inside the package. ``hmas db upgrade|current|check`` call this.
+Migrations are shipped inside the package. ``hmas db upgrade|current|check`` call this. Alembic is
+imported where it is used: the command line imports this module for every command.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from hmas.storage.database import Database
 from hmas.storage.errors import SchemaOutdatedError, SchemaTooNewError
 from hmas.storage.tables import Row
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK_ID: Final = 4207_6345
@@ -64,6 +64,8 @@ def upgrade(url: str) -> str:
         SchemaTooNewError: a newer version of the software has been here.
         StoreUnavailableError, StoreUrlError
     """
+    from alembic import command
+
     database = Database(url, busy_timeout_s=_LOCK_TIMEOUT_S)
     try:
         with database.write() as connection:
@@ -132,10 +134,15 @@ def _current(database: Database) -> str | None:
 
 
 def _revision(connection: Connection) -> str | None:
+    from alembic.migration import MigrationContext
+
     return MigrationContext.configure(connection).get_current_revision()
 
 
 def _differences(connection: Connection) -> list[str]:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
     context = MigrationContext.configure(connection, opts={"compare_type": True})
     return [repr(difference) for difference in compare_metadata(context, Row.metadata)]
 
@@ -154,6 +161,8 @@ def _refuse_unknown(revision: str | None, shown_url: str) -> None:
 
 
 def _config() -> Config:
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
@@ -161,4 +170,6 @@ def _config() -> Config:
 
 
 def _scripts() -> ScriptDirectory:
+    from alembic.script import ScriptDirectory
+
     return ScriptDirectory.from_config(_config())
