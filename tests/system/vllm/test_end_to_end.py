@@ -131,6 +131,7 @@ def _survive_a_killed_daemon(plane: ControlPlane, load: Load) -> None:
     pin(plane, "sjf")
     before = describe(plane.server).active
     assert before is not None
+    eventually("the lease is renewed", lambda: not describe(plane.server).lease_expired, 60)
     plane.kill("daemon")
     assert not describe(plane.server).lease_expired, "the last directive holds for its lease"
     eventually("the lease runs out", lambda: describe(plane.server).lease_expired, LEASE_S + 10)
