@@ -87,6 +87,11 @@ class EngineController:
         """Newest directive that was not refused; sending it again renews the lease."""
         return self._issuer.active
 
+    @property
+    def step_model(self) -> StepModel | None:
+        """The step-time model fitted to this engine; None until it can be trusted."""
+        return self._step_fit.published
+
     def observe(self, event: Event) -> None:
         """One event of this engine, or of a gateway about it; repeats are harmless."""
         self._qos.observe(event)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from hmas.engine.directive import StepModel
 from hmas.engine.features import RequestFeatures
 
 
@@ -147,12 +148,16 @@ class EventBatch(msgspec.Struct, frozen=True, kw_only=True, tag="events"):
 
 
 class EngineNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway may show of one engine; nothing in the data path depends on it."""
+    """What a gateway may show of one engine, and the step-time model fitted to it.
+
+    Predictions use the model where it came; dispatch depends on nothing here.
+    """
 
     engine_id: str
     topology: str
     bypass: bool
     directive_version: int
+    step_model: StepModel | None = None
 
 
 class ControlNotice(msgspec.Struct, frozen=True, kw_only=True, tag="notice"):

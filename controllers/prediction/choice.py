@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from math import inf, isfinite, log, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -93,8 +93,25 @@ class _Track:
         return self._variance * self._weight
 
 
+class _Pending(NamedTuple):
+    """A request that runs: the load it found, and what was said of it so far."""
+
+    load: Load
+    said: dict[_Track, Cost | None]
+
+    def ask(self, track: _Track) -> Cost | None:
+        """What the candidate says, asked once."""
+        if track not in self.said:
+            self.said[track] = track.predictor.cost(self.load)
+        return self.said[track]
+
+
 class EngineChoice:
-    """The candidates of one engine, the most trusted beforehand first."""
+    """The candidates of one engine, the most trusted beforehand first.
+
+    Attributes:
+        answers: requests by the name of the candidate that spoke.
+    """
 
     def __init__(
         self,
@@ -105,23 +122,27 @@ class EngineChoice:
         if not candidates:
             raise ValueError(f"engine {engine_id} has no cost predictor")
         self._engine_id = engine_id
+        self.answers: Counter[str] = Counter()
         self._config = config or ChoiceConfig()
         self._tracks = [_Track(candidate) for candidate in candidates]
         self._chosen = self._tracks[0]
-        self._pending: OrderedDict[str, tuple[Cost | None, ...]] = OrderedDict()
+        self._pending: OrderedDict[str, _Pending] = OrderedDict()
         self._since_switch = 0
         self._switches = 0
 
     def predict(self, request_id: str, load: Load) -> tuple[Cost | None, str]:
-        """The cost and who said it; the next candidate speaks where the chosen one cannot."""
-        costs = tuple(track.predictor.cost(load) for track in self._tracks)
+        """The cost and who said it; the next candidate speaks where the chosen one cannot.
+
+        The others are asked about the same load once the request has finished: by then they may
+        have learned a little more, which the margin of a switch allows for.
+        """
+        pending = _Pending(load, {})
         if request_id:
-            self._remember(request_id, costs)
-        own = costs[self._tracks.index(self._chosen)]
-        if own is not None:
-            return own, self._chosen.predictor.name
-        for track, cost in zip(self._tracks, costs, strict=True):
+            self._remember(request_id, pending)
+        for track in (self._chosen, *self._tracks):
+            cost = pending.ask(track)
             if cost is not None:
+                self.answers[track.predictor.name] += bool(request_id)
                 return cost, track.predictor.name
         return None, ""
 
@@ -131,13 +152,15 @@ class EngineChoice:
 
     def observe(self, finished: RequestFinished) -> None:
         """Measures every candidate on what it said of this request, then chooses."""
-        costs = self._pending.pop(finished.features.request_id, None)
-        if costs is None or finished.outcome is not Outcome.COMPLETED:
+        pending = self._pending.pop(finished.features.request_id, None)
+        if pending is None or finished.outcome is not Outcome.COMPLETED:
             return
-        for track, cost in zip(self._tracks, costs, strict=True):
+        for track in self._tracks:
+            cost = pending.ask(track)
             error = None if cost is None else log_error(cost, finished)
             if error is not None:
                 track.add(error, self._config.memory)
+            track.predictor.learn(pending.load, finished)
         self._since_switch += 1
         self._choose()
 
@@ -153,8 +176,8 @@ class EngineChoice:
             switches=self._switches,
         )
 
-    def _remember(self, request_id: str, costs: tuple[Cost | None, ...]) -> None:
-        self._pending[request_id] = costs
+    def _remember(self, request_id: str, pending: _Pending) -> None:
+        self._pending[request_id] = pending
         if len(self._pending) > MAX_PENDING:
             self._pending.popitem(last=False)
 

@@ -11,9 +11,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from hmas.controllers.prediction.cost_features import EngineShape, Load
+from hmas.controllers.prediction.cost_features import EngineRows, EngineShape, Load
 from hmas.controllers.prediction.cost_model import CostModel
 from hmas.engine.directive import StepModel
+from hmas.engine.events import RequestFinished
 
 MAX_CACHED: Final = 4096
 STOCK_TOKEN_BUDGET: Final = 2048
@@ -44,6 +45,9 @@ class CostPredictor(Protocol):
 
     def cost(self, load: Load) -> Cost | None: ...
 
+    def learn(self, load: Load, finished: RequestFinished) -> None:
+        """The truth about a request that found ``load``."""
+
 
 class TrainedCosts:
     """A trained model on an engine whose hardware and model are known.
@@ -56,7 +60,7 @@ class TrainedCosts:
 
     def __init__(self, model: CostModel, shape: EngineShape) -> None:
         self._model = model
-        self._shape = shape
+        self._rows = EngineRows(shape)
         self._cache: OrderedDict[tuple[int, ...], Cost] = OrderedDict()
 
     def cost(self, load: Load) -> Cost | None:
@@ -65,11 +69,14 @@ class TrainedCosts:
         if found is not None:
             self._cache.move_to_end(key)
             return found
-        predicted = self._model.predict(self._shape, _representative(key))
+        predicted = self._model.predict(self._rows.row(_representative(key)))
         made = self._cache[key] = priced(*predicted)
         if len(self._cache) > MAX_CACHED:
             self._cache.popitem(last=False)
         return made
+
+    def learn(self, load: Load, finished: RequestFinished) -> None:
+        """It was trained beforehand."""
 
 
 class AnalyticCosts:
@@ -105,6 +112,9 @@ class AnalyticCosts:
         latency_ms = ttft_ms + tpot_ms * max(0, load.output_tokens - 1)
         return priced(ttft_ms, tpot_ms, latency_ms / max(1, load.output_tokens))
 
+    def learn(self, load: Load, finished: RequestFinished) -> None:
+        """It is fitted where the steps are seen."""
+
     @staticmethod
     def _decode_ms(model: StepModel, load: Load) -> float:
         tokens = load.in_flight_tokens + load.prompt_tokens
@@ -112,14 +122,19 @@ class AnalyticCosts:
         return model.step_ms(prefill, tokens, load.in_flight + 1)
 
 
+def level(count: int) -> int:
+    """The number of the bucket of a count: its nearest power of two."""
+    return bisect_left(_EDGES, count)
+
+
 def _bucket(load: Load) -> tuple[int, ...]:
     return (
-        _level(load.prompt_tokens),
-        _level(load.output_tokens),
-        _level(load.in_flight),
-        _level(load.prefilling),
-        _level(load.in_flight_tokens),
-        _level(load.prefilling_tokens),
+        level(load.prompt_tokens),
+        level(load.output_tokens),
+        level(load.in_flight),
+        level(load.prefilling),
+        level(load.in_flight_tokens),
+        level(load.prefilling_tokens),
     )
 
 
@@ -140,7 +155,3 @@ _LEVELS: Final = (0, *(2**power for power in range(22)))
 Finer ones would put loads on the wrong side of splits between those concurrencies.
 """
 _EDGES: Final = [0.5, *(sqrt(low * high) for low, high in pairwise(_LEVELS[1:]))]
-
-
-def _level(count: int) -> int:
-    return bisect_left(_EDGES, count)

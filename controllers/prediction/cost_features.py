@@ -6,8 +6,8 @@ One function makes the rows for training and for serving, so the two cannot drif
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -163,28 +163,41 @@ def load_features(load: Load) -> tuple[float, ...]:
     )
 
 
+Numbers = TypeVar("Numbers", float, "np.ndarray")
+
+
+def _mixed(of_engine: Mapping[str, Numbers], of_load: Mapping[str, Numbers]) -> list[Numbers]:
+    """Values of :data:`MIXED_FEATURES`, of one request or of many."""
+    token_ms = of_engine["compute_us_per_token"] / 1e3
+    return [
+        token_ms * of_load["prompt_tokens"],
+        token_ms * of_load["prefilling_tokens"],
+        token_ms * of_load["in_flight_tokens"],
+        of_load["concurrency"] * of_engine["weights_read_ms"],
+        of_engine["kv_capacity_tokens"] / of_load["concurrency"],
+    ]
+
+
 def rows(engines: np.ndarray, loads: np.ndarray) -> np.ndarray:
     """Rows of :data:`FEATURES` (float32) from as many rows of engine and of load features."""
     import numpy as np
 
     of_engine = {name: engines[:, at] for at, name in enumerate(ENGINE_FEATURES)}
     of_load = {name: loads[:, at] for at, name in enumerate(LOAD_FEATURES)}
-    token_ms = of_engine["compute_us_per_token"] / 1e3
-    mixed = (
-        token_ms * of_load["prompt_tokens"],
-        token_ms * of_load["prefilling_tokens"],
-        token_ms * of_load["in_flight_tokens"],
-        of_load["concurrency"] * of_engine["weights_read_ms"],
-        of_engine["kv_capacity_tokens"] / of_load["concurrency"],
-    )
+    mixed = _mixed(of_engine, of_load)
     made: np.ndarray = np.column_stack((engines, loads, *mixed)).astype(np.float32)
     return made
 
 
-def row(shape: EngineShape, load: Load) -> Sequence[float]:
-    """The one row of a request, values in the order of :data:`FEATURES`."""
-    import numpy as np
+class EngineRows:
+    """The rows of one engine's requests, what does not change from one to the next kept."""
 
-    made = rows(np.array([engine_features(shape)]), np.array([load_features(load)]))
-    values: list[float] = made[0].tolist()
-    return values
+    def __init__(self, shape: EngineShape) -> None:
+        self._engine = engine_features(shape)
+        self._of_engine = dict(zip(ENGINE_FEATURES, self._engine, strict=True))
+
+    def row(self, load: Load) -> Sequence[float]:
+        """Values in the order of :data:`FEATURES`."""
+        loads = load_features(load)
+        of_load = dict(zip(LOAD_FEATURES, loads, strict=True))
+        return (*self._engine, *loads, *_mixed(self._of_engine, of_load))

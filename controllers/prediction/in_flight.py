@@ -14,6 +14,9 @@ class InFlight:
         self._tokens = 0
         self._prefilling_tokens = 0
 
+    def __contains__(self, request_id: str) -> bool:
+        return request_id in self._prompts
+
     def sent(self, request_id: str, prompt_tokens: int) -> None:
         self.finished(request_id)
         self._prompts[request_id] = self._prefilling[request_id] = prompt_tokens
@@ -28,13 +31,19 @@ class InFlight:
         self.first_token(request_id)
         self._tokens -= self._prompts.pop(request_id, 0)
 
-    def load(self, prompt_tokens: int, output_tokens: int) -> Load:
-        """What one more request would find."""
+    def load(self, prompt_tokens: int, output_tokens: int, others: int = 0) -> Load:
+        """What one more request would find.
+
+        ``others`` went there by another way; they are taken to be like those counted here, or
+        like this request where none is.
+        """
+        own = len(self._prompts)
+        share = (own + others) / own if own else 1.0
         return Load(
             prompt_tokens=prompt_tokens,
             output_tokens=output_tokens,
-            in_flight=len(self._prompts),
-            prefilling=len(self._prefilling),
-            in_flight_tokens=self._tokens,
-            prefilling_tokens=self._prefilling_tokens,
+            in_flight=own + others,
+            prefilling=round(len(self._prefilling) * share),
+            in_flight_tokens=round(self._tokens * share) if own else others * prompt_tokens,
+            prefilling_tokens=round(self._prefilling_tokens * share),
         )

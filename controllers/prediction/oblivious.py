@@ -61,11 +61,10 @@ class ObliviousTrees:
         bias = np.asarray(record.bias, dtype=np.float64)
         self.arrays: Trees = (features, borders, leaves, bias)
 
-    def __call__(self, numbers: Sequence[float]) -> list[float]:
+    def __call__(self, numbers: Sequence[float] | NDArray[np.float32]) -> list[float]:
         """Every output for one row of numbers."""
-        return cast(
-            list[float], leaf_sums(np.array(numbers, dtype=np.float32), self.arrays).tolist()
-        )
+        row = np.asarray(numbers, dtype=np.float32)
+        return cast(list[float], leaf_sums(row, self.arrays).tolist())
 
     def rows(self, numbers: NDArray[np.float32]) -> NDArray[np.float64]:
         """The same for many rows: (rows, outputs)."""

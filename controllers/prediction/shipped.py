@@ -1,4 +1,4 @@
-"""The length model that comes with the package, or the operator's own file."""
+"""The models that come with the package, or the operator's own files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from hmas.controllers.compiled import CAN_COMPILE, WHY_NOT
 from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.cost_model import CostModel, read_cost_model
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.length import LengthPredictor
 from hmas.controllers.prediction.length_model import LengthModel, decode_model
@@ -43,3 +44,17 @@ def length_predictor(choice: str) -> Predictor:
     except (OSError, CorruptModelError) as error:
         logger.warning("length model %s is not used, history predicts instead: %s", path, error)
         return HistoryPredictor()
+
+
+def cost_model(choice: str) -> CostModel | None:
+    """``shipped`` or a path; without a usable file one warning, and no trained costs."""
+    path = None if choice == SHIPPED_NAME else Path(choice)
+    try:
+        return read_cost_model(path)
+    except (OSError, CorruptModelError) as error:
+        logger.warning(
+            "cost model %s is not used, step models and history predict instead: %s",
+            path or SHIPPED_NAME,
+            error,
+        )
+        return None

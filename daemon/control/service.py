@@ -223,8 +223,9 @@ class Daemon:
                 topology=engine.last_cycle.topology,
                 bypass=engine.last_cycle.owner in BYPASSING,
                 directive_version=engine.active_version or 0,
+                step_model=controller.step_model,
             )
-            for engine in self._fleet
+            for engine, controller in self._fleet.controlled()
             if engine.last_cycle is not None and engine.reachable
         ]
         await self._sockets.notices.send(ControlNotice(at_s=now_s, engines=engines))

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from hmas.controllers.perception.chain import Perception
 from hmas.daemon.gateway.call import Call
+from hmas.daemon.gateway.costs import GatewayCosts
 from hmas.daemon.gateway.lessons import learned
 from hmas.daemon.gateway.link import GatewayLink
 from hmas.daemon.gateway.metrics import GatewayMetrics
@@ -38,12 +39,14 @@ class Accounting:
         link: GatewayLink | None,
         clock: Clock,
         *,
+        costs: GatewayCosts,
         log_requests: bool = True,
     ) -> None:
         self._perception = perception
         self._metrics = metrics
         self._link = link
         self._clock = clock
+        self._costs = costs
         self._log_requests = log_requests
 
     def arrived(self, features: RequestFeatures) -> None:
@@ -54,6 +57,7 @@ class Accounting:
         """The first byte of a generated answer; the truth of queueing is the engine's."""
         if call.features is None:
             return
+        self._costs.first_token(call)
         event = RequestFirstToken(
             at_s=self._clock.now_s(), request_id=call.request_id, ttft_s=call.ttft_s
         )
@@ -72,6 +76,8 @@ class Accounting:
             self._shed(call)
         elif call.outcome is not None and call.engine is not None:
             self._served(call, usage, model, tenant)
+        if call.features is not None:
+            self._costs.ended(call.request_id)
         if self._log_requests and access_log.isEnabledFor(logging.INFO):
             access_log.info("%s", _line(call, usage))
 
@@ -97,6 +103,7 @@ class Accounting:
             self._link.put(finished)
         if call.engine.pump is not None:
             call.engine.pump.finished(call, finished, counted=usage is not None)
+        self._costs.measured(call, finished)
         if call.outcome is Outcome.COMPLETED:
             if usage is not None:
                 self._perception.observe(finished, call.prompt_bytes)

@@ -18,11 +18,10 @@ from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, 
 import hmas
 from hmas.controllers.perception.chain import Classifier, Perception
 from hmas.controllers.perception.shipped import task_classifier
-from hmas.controllers.prediction.analytic import AnalyticPredictor
-from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.shipped import length_predictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
+from hmas.daemon.gateway.costs import GatewayCosts
 from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher, Sessions
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import method_not_allowed, not_found
@@ -39,6 +38,7 @@ from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.daemon.gateway.tagging import Tagger
 from hmas.daemon.tasks import Tasks
 from hmas.engine.clock import Clock, SystemClock
+from hmas.engine.directive import StepModel
 from hmas.engine.link.outbox import Outbox
 
 ENGINE_KEEPALIVE_S: Final = 4.0
@@ -126,8 +126,10 @@ class GatewayApp:
             settings,
             is_punctual=self._around.is_punctual,
         )
+        self._link: GatewayLink | None = None
+        self.costs = GatewayCosts(settings, self.pool, self._step_model, self._around.clock)
         self.perception = Perception(
-            _predictor(settings),
+            self.costs.predictor(length_predictor(settings.length_model)),
             classifier=self.learned.classifier,
             budget_s=settings.tagging_budget_ms / 1000,
             timer=self._around.timer,
@@ -144,7 +146,7 @@ class GatewayApp:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Connections, health checks and the control link live inside this context."""
-        link = self._link()
+        link = self._link = self._connected()
         tasks = Tasks()
         async with self._session() as session, self._session(force_close=True) as fresh:
             self._proxy = Proxy(self._parts(Sessions(session, fresh), link))
@@ -191,7 +193,10 @@ class GatewayApp:
         station = PumpStation(self.settings, links, self.pool, self._around.clock, worker)
         station.start(tasks)
 
-    def _link(self) -> GatewayLink | None:
+    def _step_model(self, engine_id: str) -> StepModel | None:
+        return None if self._link is None else self._link.step_model(engine_id)
+
+    def _connected(self) -> GatewayLink | None:
         if self._runtime_dir is None:
             return None
         settings, clock = self.settings, self._around.clock
@@ -237,7 +242,12 @@ class GatewayApp:
             clock=clock,
         )
         accounting = Accounting(
-            self.perception, self.metrics, link, clock, log_requests=settings.access_log
+            self.perception,
+            self.metrics,
+            link,
+            clock,
+            costs=self.costs,
+            log_requests=settings.access_log,
         )
         return ProxyParts(
             settings=settings,
@@ -260,6 +270,7 @@ class GatewayApp:
             if engine.pump is not None:
                 metrics.pump_waiting.labels(engine.id).set(engine.pump.waiting)
                 metrics.sync({metrics.pump_faults.labels(engine.id): engine.pump.faults})
+        self.costs.sync(metrics)
         by_source = {metrics.sources.labels(name): n for name, n in perception.counts.items()}
         metrics.sync(
             by_source
@@ -294,15 +305,6 @@ class GatewayApp:
 
     def _version(self) -> web.Response:
         return _json({"version": hmas.__version__})
-
-
-def _predictor(settings: GatewaySettings) -> Predictor:
-    """Lengths of the length model; latencies of the first engine's step model, if one has one."""
-    lengths = length_predictor(settings.length_model)
-    for engine in settings.engines:
-        if engine.step_model is not None:
-            return AnalyticPredictor(engine.step_model.step_model(), lengths)
-    return lengths
 
 
 def _json(content: dict[str, object], status: int = 200) -> web.Response:

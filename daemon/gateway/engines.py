@@ -170,12 +170,26 @@ class EnginePool:
         With none, the most hopeful reason: busy before full before down.
         """
         self._turn += 1
+        return self._best(self._turn, model, now_s, tried)
+
+    def foreseen(self, model: str | None, now_s: float) -> Engine | None:
+        """Whom :meth:`choose` would name now; with none that can, one that it may wait for."""
+        if len(self.engines) == 1:
+            return self.engines[0]
+        found = self._best(self._turn + 1, model, now_s, ())
+        if isinstance(found, Engine):
+            return found
+        return next((engine for engine in self.engines if engine.serves(model)), None)
+
+    def _best(
+        self, turn: int, model: str | None, now_s: float, tried: Collection[Engine]
+    ) -> Engine | Unavailable:
         best: Engine | None = None
         best_rank: tuple[bool, int] | None = None
         reasons = set()
         count = len(self.engines)
         for offset in range(count):
-            engine = self.engines[(self._turn + offset) % count]
+            engine = self.engines[(turn + offset) % count]
             if engine in tried or not engine.serves(model):
                 continue
             reason = engine.unavailable(now_s)

@@ -57,6 +57,7 @@ class PromptTagger:
         patient = settings.model_copy(update={"tagging_budget_ms": PATIENCE_MS})
         app = GatewayApp(patient, surroundings=Surroundings(clock=clock, is_punctual=False))
         self._tagger = Tagger(app.perception)
+        self._costs = app.costs
         self._client = KeyRing((), settings.anonymous).identify({})
         self._clock = clock
 
@@ -70,6 +71,7 @@ class PromptTagger:
         call = Call(str(number), "POST", body.route.value, self._clock.now_s())
         explained = self._tagger.explain(call, self._client, {}, body)
         assert explained is not None
+        self._costs.ended(call.request_id)
         features, prediction = explained.features, explained.prediction
         bound = _upper_bound(prediction, body.max_output_tokens)
         return Tag(

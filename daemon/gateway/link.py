@@ -12,6 +12,7 @@ import zmq
 
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.clock import Clock
+from hmas.engine.directive import StepModel
 from hmas.engine.events import Event
 from hmas.engine.link.curve import CurveKeys, load_keys
 from hmas.engine.link.outbox import Outbox
@@ -54,6 +55,7 @@ class GatewayLink:
         self._flush_s = flush_s
         self._lost_in_socket = 0
         self._topologies: dict[str, str] = {}
+        self._step_models: dict[str, StepModel] = {}
         self._noticed_at_s = 0.0
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._events = self._socket(zmq.PUB, endpoints.events, endpoints.curve)
@@ -73,6 +75,10 @@ class GatewayLink:
         if self._clock.now_s() - self._noticed_at_s > NOTICE_LIFETIME_S:
             return None
         return self._topologies.get(engine_id)
+
+    def step_model(self, engine_id: str) -> StepModel | None:
+        """The newest one that the daemon trusted; it outlives the daemon. None: none ever came."""
+        return self._step_models.get(engine_id)
 
     async def run(self) -> None:
         """Send and receive until cancelled."""
@@ -112,6 +118,11 @@ class GatewayLink:
         self._topologies = {
             engine.engine_id: "bypass" if engine.bypass else engine.topology
             for engine in notice.engines
+        }
+        self._step_models |= {
+            engine.engine_id: engine.step_model
+            for engine in notice.engines
+            if engine.step_model is not None
         }
         self._noticed_at_s = self._clock.now_s()
 

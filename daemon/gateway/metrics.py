@@ -142,6 +142,9 @@ class GatewayMetrics:
             "perception_classifier_skipped", "Requests that a slow learned stage was not asked of."
         )
         self.events_dropped = self._counter("gateway_events_dropped", "Events that were lost.")
+        self.cost_answers = self._counter(
+            "cost_predictions", "Requests by who predicted their latencies.", "engine", "source"
+        )
         self.pump_faults = self._counter(
             "gateway_pump_faults", "Faults after which a pump let everything go.", "engine"
         )
@@ -170,6 +173,20 @@ class GatewayMetrics:
         )
         self.pump_waiting = self._gauge(
             "gateway_pump_waiting", "Requests that a pump holds back.", "livesum", "engine"
+        )
+        self.cost_chosen = self._gauge(
+            "cost_source_chosen",
+            "Workers in which this source predicts the engine's latencies.",
+            "livesum",
+            "engine",
+            "source",
+        )
+        self.cost_error = self._gauge(
+            "cost_source_error",
+            "Mean |ln(predicted / measured)| of the source's latencies; the worst worker's.",
+            "livemax",
+            "engine",
+            "source",
         )
         self.engine_up = self._gauge(
             "gateway_engine_up", "1 while the engine answers.", "livemin", "engine"

@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from hmas.controllers.prediction.cost_features import EngineShape
+from hmas.controllers.prediction.hardware import GPUS, engine_shape
 from hmas.engine.directive import StepModel
 from hmas.engine.features import TaskType
 
@@ -42,6 +44,37 @@ class StepModelSettings(_Frozen):
         return StepModel(**self.model_dump())
 
 
+class HardwareSettings(_Frozen):
+    """What an engine runs on and which model it serves: what trained costs depend on.
+
+    Attributes:
+        gpu: one of T4, V100, A10, A100, A100-80GB, L40S, H100, H200.
+        gpus: how many of them serve the model together.
+        parameters_b: weights of the model in billions.
+        layers, heads, vocabulary: ``num_hidden_layers``, ``num_attention_heads`` and
+            ``vocab_size`` of the model's ``config.json``.
+    """
+
+    gpu: Name
+    gpus: Annotated[int, Field(ge=1, le=1024)] = 1
+    parameters_b: Annotated[float, Field(gt=0, le=100_000)]
+    layers: Annotated[int, Field(ge=1, le=10_000)]
+    heads: Annotated[int, Field(ge=1, le=10_000)]
+    vocabulary: Annotated[int, Field(ge=1, le=10_000_000)]
+
+    @field_validator("gpu")
+    @classmethod
+    def _known(cls, gpu: str) -> str:
+        if gpu not in GPUS:
+            raise ValueError(
+                f"unknown GPU {gpu!r}: write one of {', '.join(GPUS)}, or leave `hardware` out"
+            )
+        return gpu
+
+    def shape(self) -> EngineShape:
+        return engine_shape(**self.model_dump())
+
+
 class EngineTarget(_Frozen):
     """One engine: any server that speaks the OpenAI API.
 
@@ -52,6 +85,8 @@ class EngineTarget(_Frozen):
         priority_scheduling: it runs with ``--scheduling-policy priority``, so ``priority`` may
             be sent in the body (in vLLM's polarity); otherwise the field is taken out.
         step_model: prior knowledge of its speed; None: learn from finished requests.
+        hardware: what ``gateway.cost_model`` has to know of it; None: only what was measured
+            there, and its step model, say what requests cost.
         pump: it runs without the plug-in, so the gateway holds requests back itself and sends
             them one by one in the topology's order; directives come to the gateway.
         pump_max_running: requests that the pump sends at once while a directive holds, all
@@ -71,6 +106,7 @@ class EngineTarget(_Frozen):
     accepts_features: bool = True
     priority_scheduling: bool = False
     step_model: StepModelSettings | None = None
+    hardware: HardwareSettings | None = None
     pump: bool = False
     pump_max_running: Annotated[int, Field(ge=1, le=100_000)] = 256
     pump_kv_tokens: Annotated[int, Field(ge=1024, le=2**40)] | None = None
@@ -154,6 +190,9 @@ class GatewaySettings(_Frozen):
             file, or ``off`` for the rules alone; it costs a first byte up to half a millisecond.
         length_model: who predicts output lengths: ``shipped`` with the package, the path of a
             file, or ``off`` for what finished of late alone; costs as much as ``classifier``.
+        cost_model: who predicts TTFT and TPOT where ``hardware`` of an engine is known:
+            ``shipped`` with the package, the path of a file, or ``off``; beside it stand the
+            step-time model and what was measured, and the smallest error decides per engine.
     """
 
     gateway_id: Name = "gateway0"
@@ -178,6 +217,7 @@ class GatewaySettings(_Frozen):
     tagging_budget_ms: Positive = 2.0
     classifier: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     length_model: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
+    cost_model: Annotated[str, Field(min_length=1, max_length=4096)] = "shipped"
     events_flush_s: Positive = 0.05
     max_buffered_events: Annotated[int, Field(ge=1)] = 20_000
     events_endpoint: str | None = None
@@ -186,7 +226,7 @@ class GatewaySettings(_Frozen):
     access_log: bool = True
     faults: Faults = Faults()
 
-    @field_validator("classifier", "length_model", mode="before")
+    @field_validator("classifier", "length_model", "cost_model", mode="before")
     @classmethod
     def _off(cls, value: object) -> object:
         """YAML reads a bare ``off`` as false."""

@@ -325,6 +325,7 @@ def test_a_restarted_daemon_goes_on_with_higher_versions() -> None:
     assert first.directive.topology == "edf"
     assert first.directive.controls.fence is not None
     assert first.directive.controls.step_model == resume.step_model
+    assert heir.controller.step_model == resume.step_model
     after = heir.controller.resume_state()
     changed = {"version"}
     for name in ResumeState.__struct_fields__:

@@ -16,4 +16,4 @@ def test_latencies_come_from_the_step_model() -> None:
     decode_ms = 5 + 0.001 * 4000 + 0.5 * 4
     assert answer.tpot_ms == pytest.approx(decode_ms)
     assert answer.ttft_ms == pytest.approx(decode_ms + 100)
-    assert answer.output_tokens == 7
+    assert (answer.output_tokens, answer.latency_source) == (7, "analytic")

@@ -11,7 +11,7 @@ import pytest
 from hmas.controllers.prediction.choice import ChoiceConfig, EngineChoice, log_error
 from hmas.controllers.prediction.cost import Cost, priced
 from hmas.controllers.prediction.cost_features import Load
-from hmas.engine.events import Outcome
+from hmas.engine.events import Outcome, RequestFinished
 from tests.controllers.prediction.cost_support import finished
 
 LOAD = Load(prompt_tokens=100, output_tokens=20)
@@ -26,12 +26,19 @@ class Wrong:
     factor: float | None
     noise: float = 0.0
     chance: random.Random = field(default_factory=lambda: random.Random(3))
+    learned: int = 0
+    asked: int = 0
 
     def cost(self, load: Load) -> Cost | None:
+        self.asked += 1
         if self.factor is None:
             return None
         off = self.factor * exp(self.noise * self.chance.gauss(0, 1))
         return priced(TTFT_MS * off, TPOT_MS * off, 25.0)
+
+    def learn(self, load: Load, finished: RequestFinished) -> None:
+        assert load == LOAD
+        self.learned += 1
 
 
 def serve(choice: EngineChoice, requests: int, outcome: Outcome = Outcome.COMPLETED) -> None:
@@ -54,6 +61,22 @@ def test_the_answer_is_that_of_the_chosen() -> None:
     cost, source = choice.predict("next", LOAD)
     assert cost is not None
     assert (cost.ttft_ms, source) == (TTFT_MS, "analytic")
+
+
+def test_only_the_chosen_is_asked_before_the_request_goes_on() -> None:
+    trained, analytic = Wrong("trained", 3.0), Wrong("analytic", 1.0)
+    choice = EngineChoice("e", [trained, analytic])
+    choice.predict("r", LOAD)
+    assert (trained.asked, analytic.asked) == (1, 0)
+    choice.observe(finished("r", TTFT_MS, TPOT_MS))
+    assert (trained.asked, analytic.asked) == (1, 1)
+    assert (trained.learned, analytic.learned) == (1, 1)
+
+
+def test_who_spoke_is_counted() -> None:
+    choice = EngineChoice("e", [Wrong("trained", 3.0), Wrong("analytic", 1.0)])
+    serve(choice, 50)
+    assert choice.answers == {"trained": 30, "analytic": 20}
 
 
 def test_both_errors_are_shown() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from time import perf_counter
 
 import pytest
 from msgspec import structs
 
 from hmas.controllers.prediction.cost import AnalyticCosts, Cost, CostPredictor, TrainedCosts
-from hmas.controllers.prediction.cost_features import EngineShape, Load
+from hmas.controllers.prediction.cost_features import Load
 from hmas.controllers.prediction.cost_model import CostModel, read_cost_model
 from hmas.controllers.prediction.in_flight import InFlight
 from hmas.engine.directive import StepModel
@@ -25,9 +26,9 @@ class CountedModel(CostModel):
 
     asked = 0
 
-    def predict(self, shape: EngineShape, load: Load) -> list[float]:
+    def predict(self, numbers: Sequence[float]) -> list[float]:
         self.asked += 1
-        return super().predict(shape, load)
+        return super().predict(numbers)
 
 
 def told(predictor: CostPredictor, load: Load) -> Cost:

@@ -9,10 +9,10 @@ from msgspec import structs
 from hmas.controllers.prediction.cost_features import (
     ENGINE_FEATURES,
     FEATURES,
+    EngineRows,
     Load,
     engine_features,
     load_features,
-    row,
     rows,
 )
 from tests.controllers.prediction.cost_support import A100
@@ -28,7 +28,7 @@ LOAD = Load(
 
 
 def named(load: Load = LOAD) -> dict[str, float]:
-    return dict(zip(FEATURES, row(A100, load), strict=True))
+    return dict(zip(FEATURES, EngineRows(A100).row(load), strict=True))
 
 
 def test_weights_are_read_once_per_step() -> None:
@@ -64,4 +64,6 @@ def test_many_rows_are_the_single_rows() -> None:
         np.array([engine_features(A100)] * 2), np.array([load_features(load) for load in loads])
     )
     assert many.dtype == np.float32
-    assert many.tolist() == [row(A100, load) for load in loads]
+    one = EngineRows(A100)
+    singly = np.array([one.row(load) for load in loads], dtype=np.float32)
+    assert many.tolist() == singly.tolist()

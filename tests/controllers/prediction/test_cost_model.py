@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from hmas.controllers.prediction.cost_features import Load
+from hmas.controllers.prediction.cost_features import EngineRows, Load
 from hmas.controllers.prediction.cost_model import (
     SHIPPED,
     CostModel,
@@ -21,13 +21,14 @@ from hmas.controllers.prediction.sealed import CorruptModelError
 from tests.controllers.prediction.cost_support import A100, record
 
 LOAD = Load(prompt_tokens=200, output_tokens=10)
+ROWS = EngineRows(A100)
 
 
 def test_what_was_written_is_read() -> None:
     model = decode_cost_model(encode_cost_model(record()))
-    assert model.predict(A100, LOAD) == pytest.approx([100, 20, 40])
+    assert model.predict(ROWS.row(LOAD)) == pytest.approx([100, 20, 40])
     short = structs.replace(LOAD, prompt_tokens=50)
-    assert model.predict(A100, short) == pytest.approx([10, 20, 40])
+    assert model.predict(ROWS.row(short)) == pytest.approx([10, 20, 40])
 
 
 @given(st.binary(max_size=200))
@@ -72,14 +73,14 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 def test_the_shipped_model_is_small_and_sensible() -> None:
     assert SHIPPED.stat().st_size < 1_500_000
     model = read_cost_model()
-    ttft_ms, tpot_ms, per_token_ms = model.predict(A100, LOAD)
+    ttft_ms, tpot_ms, per_token_ms = model.predict(ROWS.row(LOAD))
     assert 10 < ttft_ms < 500
     assert 5 < tpot_ms < 100
     assert per_token_ms > tpot_ms * 0.5
     busy = structs.replace(
         LOAD, in_flight=100, prefilling=60, in_flight_tokens=12_000, prefilling_tokens=7_000
     )
-    assert model.predict(A100, busy)[0] > 3 * ttft_ms
+    assert model.predict(ROWS.row(busy))[0] > 3 * ttft_ms
 
 
 def test_the_shipped_model_says_where_it_comes_from() -> None:

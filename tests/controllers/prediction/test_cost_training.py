@@ -55,7 +55,7 @@ def test_the_file_answers_as_what_was_trained(data: Path) -> None:
     model = decode_cost_model(files[FILE])
     assert model.record.metrics == report
     assert model.record.data_hash == rows.data_hash
-    said = np.log([model.predict_row(row)[0] for row in rows.features[:50].tolist()])
+    said = np.log([model.predict(row)[0] for row in rows.features[:50].tolist()])
     # Grown on other rows (one fifth was held out), so near, not equal.
     assert np.abs(said - trained.predict(rows.features[:50])).mean() < 0.1
 

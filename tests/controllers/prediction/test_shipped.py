@@ -9,7 +9,7 @@ import pytest
 
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.length import LengthPredictor
-from hmas.controllers.prediction.shipped import SHIPPED, length_predictor, read_model
+from hmas.controllers.prediction.shipped import SHIPPED, cost_model, length_predictor, read_model
 from tests.controllers.prediction.length_support import ask, small_file
 
 MAX_BYTES = 1_500_000
@@ -53,6 +53,18 @@ def test_a_bad_file_is_one_warning_and_history_goes_on(
     with caplog.at_level(logging.WARNING):
         predictor = length_predictor(str(path))
     assert isinstance(predictor, HistoryPredictor)
+    [record] = caplog.records
+    assert str(path) in record.getMessage()
+
+
+def test_the_shipped_cost_model_and_a_bad_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert cost_model("shipped") is not None
+    path = tmp_path / "bad.model"
+    path.write_bytes(b"garbage")
+    assert not caplog.records
+    assert cost_model(str(path)) is None
     [record] = caplog.records
     assert str(path) in record.getMessage()
 

@@ -45,6 +45,19 @@ def test_each_line_gets_its_answer(hmas: Hmas) -> None:
     assert set(first["source"]) == {"task", "slo", "length", "bound", "latency"}
 
 
+def test_the_source_of_latencies_is_said_and_lines_do_not_crowd_each_other(hmas: Hmas) -> None:
+    (hmas.folder / "hmas.yaml").write_text(
+        "engines: [{hardware: {gpu: A100, parameters_b: 7, layers: 32, heads: 32,"
+        " vocabulary: 32000}}]\n"
+    )
+    file = written(hmas, [LINES[2]] * 40)
+    result = hmas("tag", "--file", file, "--config", str(hmas.folder / "hmas.yaml"), "--json")
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {row["source"]["latency"] for row in rows} == {"trained"}
+    assert len({row["predicted_ttft_ms"] for row in rows}) == 1
+
+
 def test_people_get_a_table(hmas: Hmas) -> None:
     said = hmas.says(0, "tag", "--file", written(hmas, LINES))
     assert "Translation" in said

@@ -38,6 +38,18 @@ def test_the_least_loaded_engine_is_chosen_and_equals_take_turns() -> None:
     assert engines.choose("m", 0.0) is engines.engines[0]
 
 
+def test_the_choice_is_foreseen_without_taking_the_turn() -> None:
+    engines = pool({"models": ["a", "b"]}, {"models": ["a"]}, {"models": ["a"]})
+    for _ in range(7):
+        foreseen = engines.foreseen("a", 0.0)
+        assert foreseen is engines.foreseen("a", 0.0)
+        assert foreseen is engines.choose("a", 0.0)
+    engines.engines[0].unreachable(0.0, 0.0)
+    assert engines.foreseen("b", 0.1) is engines.engines[0], "it may come back"
+    assert engines.foreseen("c", 0.1) is None
+    assert pool({}).foreseen(None, 0.0) is not None
+
+
 def test_only_engines_that_serve_the_model() -> None:
     engines = pool({"models": ["a"]}, {"models": ["b"]})
     assert engines.choose("b", 0.0) is engines.engines[1]

@@ -12,6 +12,7 @@ import zmq.asyncio
 from hmas.daemon.gateway.link import NOTICE_LIFETIME_S, GatewayLink, LinkEndpoints
 from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.engine.clock import FakeClock
+from hmas.engine.directive import StepModel
 from hmas.engine.events import (
     ControlNotice,
     EngineNotice,
@@ -65,9 +66,18 @@ def event(number: int) -> RequestArrived:
     return RequestArrived(at_s=1.0, features=features)
 
 
-def notice(topology: str, *, bypass: bool = False) -> ControlNotice:
+STEP = StepModel(base_ms=1, prefill_ms=2, context_ms=3, sequence_ms=4)
+
+
+def notice(
+    topology: str, *, bypass: bool = False, step_model: StepModel | None = STEP
+) -> ControlNotice:
     engine = EngineNotice(
-        engine_id="engine0", topology=topology, bypass=bypass, directive_version=1
+        engine_id="engine0",
+        topology=topology,
+        bypass=bypass,
+        directive_version=1,
+        step_model=step_model,
     )
     return ControlNotice(at_s=1.0, engines=[engine])
 
@@ -83,9 +93,12 @@ async def test_events_and_notices(daemon: Daemon, tmp_path: Path) -> None:
                 await asyncio.sleep(0.02)
             assert link.topology("engine0") == "edf"
             assert link.topology("other") is None
+            assert link.step_model("engine0") == STEP
+            assert link.step_model("other") is None
             while link.topology("engine0") != "bypass":
-                await daemon.notify(notice("edf", bypass=True))
+                await daemon.notify(notice("edf", bypass=True, step_model=None))
                 await asyncio.sleep(0.02)
+            assert link.step_model("engine0") == STEP, "the last one that was trusted"
             receiving = asyncio.ensure_future(daemon.batch())  # noqa: TID251
             while not receiving.done():
                 link.put(event(1))

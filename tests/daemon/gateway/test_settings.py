@@ -5,9 +5,21 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from hmas.daemon.gateway.settings import ApiKey, EngineTarget, GatewaySettings, is_loopback
+from hmas.controllers.prediction.hardware import GPUS
+from hmas.daemon.gateway.settings import (
+    ApiKey,
+    EngineTarget,
+    GatewaySettings,
+    HardwareSettings,
+    is_loopback,
+)
 
 KEY = {"key": "a-good-key", "tenant": "a"}
+HARDWARE = {"gpu": "H100", "parameters_b": 8, "layers": 36, "heads": 32, "vocabulary": 151_936}
+
+
+def hardware(**changes: object) -> dict[str, object]:
+    return {"engines": [{"hardware": HARDWARE | changes}]}
 
 
 def test_defaults_are_one_local_engine_and_an_open_loopback() -> None:
@@ -40,12 +52,30 @@ def test_loopback(host: str) -> None:
         ({"keys": [{"key": "short"}]}, "at least 8 ASCII characters"),
         ({"keys": [{"key": "with a space"}]}, "no white space"),
         ({"workers": 0}, "workers"),
+        ({"cost_model": ""}, "cost_model"),
+        (hardware(gpu="H900"), "hardware.gpu"),
+        (hardware(gpu="H900"), "unknown GPU 'H900': write one of T4, V100"),
+        (hardware(parameters_b=0), "hardware.parameters_b"),
+        (hardware(gpus=0), "hardware.gpus"),
+        (hardware(vocabulary=None), "hardware.vocabulary"),
+        ({"engines": [{"hardware": {"gpu": "H100"}}]}, "hardware.layers"),
     ],
 )
 def test_mistakes_are_named(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError) as raised:
         GatewaySettings.model_validate(fields)
     assert message in str(raised.value)
+
+
+def test_hardware_is_what_a_cost_model_needs() -> None:
+    [engine] = GatewaySettings.model_validate(hardware(gpus=2)).engines
+    assert engine.hardware is not None
+    shape = engine.hardware.shape()
+    assert (shape.gpus, shape.memory_gb, shape.layers) == (2, 80, 36)
+
+
+def test_every_known_gpu_is_named_in_the_settings() -> None:
+    assert all(f" {gpu}" in (HardwareSettings.__doc__ or "") for gpu in GPUS)
 
 
 def test_secrets_do_not_show() -> None:
