@@ -44,6 +44,26 @@ def _group(sample: Sample) -> str:
     return sample.group or sample.prompt.text
 
 
+def grouped(samples: Sequence[Sample]) -> list[Sample]:
+    """Prompts that are near-duplicates of each other, also by way of others, in one group."""
+    from datasketch import MinHashLSH
+
+    index = MinHashLSH(threshold=SIMILARITY, num_perm=PERMUTATIONS)
+    leader = list(range(len(samples)))
+
+    def lead(number: int) -> int:
+        while leader[number] != number:
+            leader[number] = leader[leader[number]]
+            number = leader[number]
+        return number
+
+    for number, found in enumerate(_hashes(samples)):
+        for other in index.query(found):
+            leader[lead(int(other))] = lead(number)
+        index.insert(str(number), found)
+    return [one._replace(group=samples[lead(n)].prompt.text) for n, one in enumerate(samples)]
+
+
 def without_near_duplicates(samples: Sequence[Sample], of: Sequence[Sample]) -> list[Sample]:
     """``samples`` less those similar to one in ``of``; datasketch's MinHash LSH decides."""
     from datasketch import MinHashLSH

@@ -97,11 +97,12 @@ def pack(card: Card, weights: Weights) -> bytes:
     return _sealed(sealed, zlib.compress(arrays, 9))
 
 
-def with_metrics(content: bytes, metrics: dict[str, float]) -> bytes:
-    """The same model with ``metrics`` on its card."""
+def with_metrics(content: bytes, metrics: dict[str, float], licence: str | None = None) -> bytes:
+    """The same model with ``metrics`` on its card, and another licence where one is given."""
     begin = len(MAGIC) + 4
     size = int.from_bytes(content[len(MAGIC) : begin], "little")
-    card = msgspec.structs.replace(unpack(content).card, metrics=metrics)
+    known = unpack(content).card
+    card = msgspec.structs.replace(known, metrics=metrics, licence=licence or known.licence)
     return _sealed(card, content[begin + size :])
 
 

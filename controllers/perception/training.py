@@ -28,6 +28,8 @@ VALIDATION_SHARE: Final = 0.1
 TEMPERATURES: Final = tuple(float(t) for t in np.round(np.geomspace(0.3, 4.0, 60), 4))
 WORTH_TAKING: Final = 0.3
 """A guess is taken while guesses of its probability are right at least this often."""
+NEVER: Final = -30.0
+"""The logit of a task without samples."""
 MIN_THRESHOLD: Final = 0.15
 MAX_THRESHOLD: Final = 0.6
 
@@ -49,14 +51,14 @@ class Sample(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Dense weights of one fit, [ROWS, len(TASKS)]."""
+    """Dense weights of one fit, [ROWS, tasks]."""
 
     weights: Floats
     bias: Floats
 
 
-def train(samples: Sequence[Sample], seed: int) -> bytes:
-    """The bytes of a model file; the same samples and seed give the same bytes.
+def train(samples: Sequence[Sample], seed: int, tasks: Sequence[TaskType] = TASKS) -> bytes:
+    """The bytes of a model file that knows ``tasks``; the same arguments give the same bytes.
 
     A tenth of the samples calibrates the temperature and the threshold of a fit on the rest;
     the weights shipped are those of a fit on all of them.
@@ -64,17 +66,17 @@ def train(samples: Sequence[Sample], seed: int) -> bytes:
     Raises:
         ValueError: a task type without samples.
     """
-    missing = set(TASKS) - {sample.task_type for sample in samples}
+    missing = set(tasks) - {sample.task_type for sample in samples}
     if missing:
         raise ValueError(f"no samples of {', '.join(sorted(missing))}")
     order = np.random.default_rng(seed).permutation(len(samples))
     held = {int(number) for number in order[: int(len(samples) * VALIDATION_SHARE)]}
     rest = [sample for number, sample in enumerate(samples) if number not in held]
     validation = [sample for number, sample in enumerate(samples) if number in held]
-    temperature, threshold = calibrate(fit(rest), validation)
+    temperature, threshold = calibrate(fit(rest, tasks), validation, tasks)
     card = Card(
         version=VERSION,
-        tasks=TASKS,
+        tasks=tuple(tasks),
         rows=ROWS,
         temperature=temperature,
         min_probability=threshold,
@@ -83,7 +85,7 @@ def train(samples: Sequence[Sample], seed: int) -> bytes:
         seed=seed,
         trained_on=dict(sorted(Counter(sample.source for sample in samples).items())),
     )
-    return pack(card, quantized(fit(samples)))
+    return pack(card, quantized(fit(samples, tasks)))
 
 
 def data_hash(samples: Sequence[Sample]) -> str:
@@ -95,15 +97,23 @@ def data_hash(samples: Sequence[Sample]) -> str:
     return digest.hexdigest()[:16]
 
 
-def fit(samples: Sequence[Sample]) -> Fit:
-    """Multinomial logistic regression, each task and each source heard alike."""
+def fit(samples: Sequence[Sample], tasks: Sequence[TaskType] = TASKS) -> Fit:
+    """Multinomial logistic regression, each task and each source heard alike.
+
+    A task that happens to have no sample is never named.
+    """
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=REGULARISATION, max_iter=MAX_ITERATIONS, tol=1e-3)
-    labels = np.array([TASKS.index(sample.task_type) for sample in samples])
+    labels = np.array([tasks.index(sample.task_type) for sample in samples])
     model.fit(_matrix(samples), labels, sample_weight=_balance(samples))
-    weights = np.asarray(model.coef_, dtype=np.float32).T
-    return Fit(np.ascontiguousarray(weights), np.asarray(model.intercept_, dtype=np.float32))
+    found, intercept = np.asarray(model.coef_), np.asarray(model.intercept_)
+    if len(model.classes_) == 2:
+        found, intercept = np.vstack((-found, found)) / 2, np.hstack((-intercept, intercept)) / 2
+    weights = np.zeros((ROWS, len(tasks)), dtype=np.float32)
+    bias = np.full(len(tasks), NEVER, dtype=np.float32)
+    weights[:, model.classes_], bias[model.classes_] = found.T, intercept
+    return Fit(weights, bias)
 
 
 def _matrix(samples: Sequence[Sample]) -> object:
@@ -139,10 +149,12 @@ def quantized(found: Fit) -> Weights:
     return Weights(rows, scale.astype(np.float32), found.bias)
 
 
-def calibrate(found: Fit, validation: Sequence[Sample]) -> tuple[float, float]:
+def calibrate(
+    found: Fit, validation: Sequence[Sample], tasks: Sequence[TaskType] = TASKS
+) -> tuple[float, float]:
     """Temperature of least log loss, and the threshold below which a guess is unknown."""
     logits = np.array([_logits(found, sample.prompt) for sample in validation])
-    labels = np.array([TASKS.index(sample.task_type) for sample in validation])
+    labels = np.array([tasks.index(sample.task_type) for sample in validation])
     every = np.arange(len(labels))
     losses = [
         -float(np.log(_softmax(logits / t)[every, labels] + 1e-12).mean()) for t in TEMPERATURES

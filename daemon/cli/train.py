@@ -19,6 +19,7 @@ from hmas.daemon.cli.exits import Exit, errors, fail
 from hmas.daemon.control.completion import CompletionClient, CompletionError
 from hmas.daemon.control.settings import LlmSettings
 from hmas.daemon.training import labelling, runs
+from hmas.daemon.training.labelled import LabelledFileError
 from hmas.storage.connect import open_store
 from hmas.storage.errors import StorageError
 
@@ -28,21 +29,47 @@ DataOption = Annotated[Path | None, typer.Option("--data", help="Folder of the p
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same files.")]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder for model files and report.")]
 DEFAULT_OUT = Path("out/models")
+MODEL_SUFFIX = ".hmas"
 
 
 @app.command()
 def perception(
     *,
     data: DataOption = None,
+    labelled: Annotated[
+        list[Path] | None,
+        typer.Option("--labelled", help="JSON lines of hmas train label; may be repeated."),
+    ] = None,
+    from_db: Annotated[
+        bool, typer.Option("--from-db", help="Not possible: the store holds no prompts.")
+    ] = False,
     seed: SeedOption = 0,
-    out_dir: OutOption = DEFAULT_OUT,
+    out_dir: Annotated[
+        Path, typer.Option("--out", help="Folder for model file and report, or FILE.hmas.")
+    ] = DEFAULT_OUT,
     json: JsonOption = False,
 ) -> None:
-    """Train the classifier of task types on labelled prompts.
+    """Train the classifier of task types: on public sets, own labelled prompts, or both.
 
-    Example: hmas train perception --data ../shared/data --out models
+    --labelled alone learns the task types that occur there; with --data the public sets are
+    learned from as well. A fifth of the prompts, near-duplicates together, is only tested on.
+
+    Example: hmas train perception --labelled labelled.jsonl --out own.hmas
     """
-    _finish(_from_folder(runs.Kind.PERCEPTION, data, seed, json=json), out_dir, json=json)
+    if from_db:
+        fail(
+            "the store holds no prompts, only the hashed words that lengths are learned from:"
+            " task types cannot be learned from them",
+            Exit.USAGE,
+            fix="label prompts with hmas train label --llm URL, and give them with --labelled",
+        )
+    if labelled:
+        trained = _from_labels(labelled, data, seed, json=json)
+    else:
+        trained = _from_folder(runs.Kind.PERCEPTION, data, seed, json=json)
+    if out_dir.suffix == MODEL_SUFFIX:
+        trained, out_dir = runs.named(trained, out_dir.stem), out_dir.parent
+    _finish(trained, out_dir, json=json)
 
 
 @app.command()
@@ -158,6 +185,14 @@ def _from_folder(kind: runs.Kind, data: Path | None, seed: int, *, json: bool) -
         return runs.train(kind, data or runs.DATA, seed, say)
 
 
+def _from_labels(files: list[Path], data: Path | None, seed: int, *, json: bool) -> runs.Trained:
+    with _saying(json=json) as say:
+        try:
+            return runs.tasks_from_labels(files, data, seed, say)
+        except LabelledFileError as error:
+            fail(str(error), Exit.USAGE)
+
+
 def _from_store(config: Path | None, seed: int, *, json: bool) -> runs.Trained:
     with _saying(json=json) as say:
         store = open_store(settings_from(config).settings.storage_url, migrate=False)
@@ -178,4 +213,16 @@ def _finish(trained: runs.Trained, folder: Path, *, json: bool) -> None:
     for path in written:
         out.print(f"[green]{escape(str(path))}[/]")
     for name, value in trained.report.metrics.items():
-        out.print(f"  {escape(name)}: {escape(str(value))}")
+        _print_metric(name, value, "  ")
+
+
+def _print_metric(name: str, value: object, indent: str) -> None:
+    """Numbers beside their name; what is nested deeper than that, one row a name."""
+    if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
+        out.print(f"{indent}{escape(name)}:")
+        for key, part in value.items():
+            _print_metric(str(key), part, indent + "  ")
+        return
+    if isinstance(value, dict):
+        value = ", ".join(f"{key} {part}" for key, part in value.items())
+    out.print(f"{indent}{escape(name)}: {escape(str(value))}")

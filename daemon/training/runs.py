@@ -84,6 +84,33 @@ def _perception(data: Path, seed: int, say: Say) -> Trained:
     )
 
 
+def tasks_from_labels(files: Sequence[Path], data: Path | None, seed: int, say: Say) -> Trained:
+    """Train the classifier on an operator's labelled files; with ``data`` on public sets, too.
+
+    Raises:
+        LabelledFileError: lines are wrong.
+        ValueError: there are too few of them.
+        OSError: a file cannot be read, or a public set is not there.
+        ImportError: the extra ``train`` is not installed.
+    """
+    from hmas.controllers.perception.learned import unpack
+    from hmas.daemon.training.labelled import read_labelled
+    from hmas.daemon.training.own_tasks import train_on_own
+
+    say("task types: reading the labelled files")
+    content, page, metrics = train_on_own(read_labelled(files), data, seed, say)
+    card = unpack(content).card
+    names = [*map(str, files), *([] if data is None else [str(data)])]
+    return _trained(
+        Kind.PERCEPTION,
+        {"task.hmas": content, "task.md": page.encode()},
+        seed=seed,
+        data=", ".join(names),
+        said=(card.version, card.data_hash, card.licence),
+        metrics=metrics,
+    )
+
+
 def _length(data: Path, seed: int, say: Say) -> Trained:
     from hmas.bench.corpus_lengths.training import train_length_model
     from hmas.controllers.prediction.length_model import decode_model
@@ -204,6 +231,14 @@ def _trained(
         metrics=metrics,
     )
     return Trained(files, report)
+
+
+def named(trained: Trained, stem: str) -> Trained:
+    """The same with ``stem`` for the names of its files, endings kept."""
+    names = {name: stem + Path(name).suffix for name in trained.files}
+    hashes = {names[name]: digest for name, digest in trained.report.files.items()}
+    files = {names[name]: content for name, content in trained.files.items()}
+    return Trained(files, msgspec.structs.replace(trained.report, files=hashes))
 
 
 def write(trained: Trained, folder: Path) -> list[Path]:

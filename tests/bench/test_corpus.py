@@ -9,7 +9,7 @@ import pytest
 from hmas.bench.corpus import written
 from hmas.bench.corpus.hand_labels import ALPACA, OASST_ROOTS, SEED_TASKS, USER_ORIENTED, labelled
 from hmas.bench.corpus.sample import CODES, sample, some
-from hmas.bench.corpus.split import balanced, split, without_near_duplicates
+from hmas.bench.corpus.split import balanced, grouped, split, without_near_duplicates
 from hmas.bench.corpus.tasks import LOADERS, PUBLIC, load_tasks
 from hmas.bench.corpus.written_single import SINGLE
 from hmas.bench.corpus.written_tongues import TONGUES
@@ -47,6 +47,15 @@ def test_hand_labels_are_letters_of_tasks_or_a_full_stop(labels: dict[int, str])
         assert set(letters) <= {*CODES, "."}
         assert first >= last
         last = first + len(letters)
+
+
+def test_near_duplicates_share_a_group_also_by_way_of_others() -> None:
+    pytest.importorskip("datasketch", reason="needs the extra 'train'")
+    words = [f"word{number}" for number in range(60)]
+    texts = [" ".join(words), " ".join(words[4:]), " ".join(words[8:]), "something else entirely"]
+    groups = [one.group for one in grouped([sample("s", TaskType.QA, text) for text in texts])]
+    assert len(set(groups[:3])) == 1
+    assert len(set(groups)) == 2
 
 
 def test_a_full_stop_is_no_label() -> None:

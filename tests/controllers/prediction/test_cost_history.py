@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from hmas.controllers.prediction.choice import EngineChoice
+from hmas.controllers.prediction.cost import TrainedCosts
 from hmas.controllers.prediction.cost_features import Load
 from hmas.controllers.prediction.cost_history import HistoryCosts
+from hmas.controllers.prediction.cost_model import CostModel
 from hmas.controllers.prediction.history import MIN_SAMPLES
-from tests.controllers.prediction.cost_support import finished
+from tests.controllers.prediction.cost_support import A100, finished, record
 
 IDLE = Load(prompt_tokens=100, output_tokens=11)
 BUSY = structs.replace(IDLE, in_flight=32)
@@ -46,3 +49,13 @@ def test_latencies_that_were_not_measured_teach_nothing() -> None:
     one_token = after((IDLE, 50, 0)).cost(IDLE)
     assert one_token is not None
     assert (one_token.ttft_ms, one_token.tpot_ms) == (50, 0)
+
+
+def test_history_replaces_a_trained_model_that_is_badly_wrong_within_forty_requests() -> None:
+    choice = EngineChoice("e", [TrainedCosts(CostModel(record()), A100), HistoryCosts()])
+    for number in range(40):
+        choice.predict(f"r{number}", IDLE)
+        choice.observe(finished(f"r{number}", 2000, 300))
+    cost, source = choice.predict("next", IDLE)
+    assert cost is not None
+    assert (cost.ttft_ms, cost.tpot_ms, source) == (2000, 300, "history")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from hmas.bench.scripted_engine import ScriptedEngine
 from hmas.bench.scripted_llm import Failure, ScriptedLlm, served
 from hmas.controllers.prediction.length_model import decode_model
+from hmas.daemon.gateway.local import local_gateway
+from hmas.daemon.gateway.settings import GatewaySettings
 from hmas.storage.connect import open_store
 from hmas.storage.records import TrainingRecord
 from tests.daemon.cli.conftest import Hmas
@@ -82,6 +87,73 @@ def test_a_folder_without_the_sets_is_an_error_in_words(
     said = hmas.says(1, "train", kind, "--data", str(tmp_path), "--out", str(tmp_path / "out"))
     assert "error:" in said
     assert not (tmp_path / "out").exists()
+
+
+LABELS = {"QA": "zquest", "CodeGeneration": "zcoder", "EssayGeneration": "zwrite"}
+"""A word that each task's prompts begin and end with; no rule knows it."""
+
+
+def unlabelled(folder: Path, of_each: int) -> Path:
+    rng = random.Random(1)
+    path = folder / "unlabelled.jsonl"
+    texts = [
+        f"{word} {' '.join(''.join(rng.choices('bdfgklmnprstvz', k=6)) for _ in range(5))} {word}"
+        for _ in range(of_each)
+        for word in LABELS.values()
+    ]
+    path.write_text("".join(json.dumps({"prompt": text}) + "\n" for text in texts))
+    return path
+
+
+async def task_named(classifier: Path, prompt: str) -> str:
+    """What a gateway with this classifier answers."""
+    async with ScriptedEngine().serving() as url:
+        settings = GatewaySettings.model_validate(
+            {"engines": [{"url": url}], "classifier": str(classifier), "tagging_budget_ms": 1000}
+        )
+        async with local_gateway(settings) as gateway, aiohttp.ClientSession() as session:
+            body = {"model": "tiny", "prompt": prompt}
+            async with session.post(f"{gateway.url}/v1/completions", json=body) as answer:
+                return answer.headers["x-hmas-task-type"]
+
+
+def test_from_labels_of_a_model_to_a_gateway_that_names_tasks(hmas: Hmas, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="training needs the extra 'train'")
+    said = [json.dumps({"task_type": task}) for task in LABELS] * 30
+    labelled, model = tmp_path / "labelled.jsonl", tmp_path / "mine" / "own.hmas"
+    with answering(ScriptedLlm(script=deque(said))) as url:
+        files = ("--in", str(unlabelled(tmp_path, 30)), "--out", str(labelled))
+        assert hmas.json("train", "label", "--llm", url, "--model", "m", *files)["labelled"] == 90
+    arguments = ("train", "perception", "--labelled", str(labelled), "--out", str(model))
+    told = hmas.says(0, *arguments)
+    report = hmas.json(*arguments)
+    assert report["data"] == str(labelled)
+    assert report["metrics"]["own_chain"] >= 0.9
+    assert report["metrics"]["own_confusion"]["QA"]["QA"] >= 4
+    assert str(report["metrics"]["own_chain"]) in told
+    assert "own_confusion:" in told
+    assert sorted(path.name for path in model.parent.iterdir()) == [
+        "own.hmas",
+        "own.md",
+        "perception.report.json",
+    ]
+    assert "own: labelled.jsonl" in (model.parent / "own.md").read_text()
+    for task, word in LABELS.items():
+        assert asyncio.run(task_named(model, f"{word} gorman {word}")) == task
+
+
+def test_wrong_labels_and_a_store_without_prompts_are_said(hmas: Hmas, tmp_path: Path) -> None:
+    path = tmp_path / "labelled.jsonl"
+    path.write_text('{"task_type": "Poetry", "request": {"prompt": "x"}}\n')
+    folder = tmp_path / "out"
+    said = hmas.says(2, "train", "perception", "--labelled", str(path), "--out", str(folder))
+    assert f"{path} line 1, field `task_type` is 'Poetry': write one of" in said
+    missing = str(tmp_path / "nowhere.jsonl")
+    assert missing in hmas.says(1, "train", "perception", "--labelled", missing)
+    said = hmas.says(2, "train", "perception", "--from-db")
+    assert "no prompts" in said
+    assert "hmas train label" in said
+    assert not folder.exists()
 
 
 def record(number: int) -> TrainingRecord:

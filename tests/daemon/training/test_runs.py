@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hmas.daemon.training.runs import Kind, Report, Trained, every_record, train, write
+from hmas.daemon.training.runs import Kind, Report, Trained, every_record, named, train, write
 from hmas.storage.memory import MemoryStore
 from hmas.storage.records import TrainingRecord
 
@@ -53,6 +53,9 @@ def test_files_and_report_are_written_whole(tmp_path: Path) -> None:
     assert written[0].read_bytes() == content
     assert msgspec.json.decode(written[1].read_bytes(), type=Report) == report
     assert len(list((tmp_path / "new").iterdir())) == 2
+    renamed = named(Trained({"length.model": content}, report), "mine")
+    assert renamed.files == {"mine.model": content}
+    assert list(renamed.report.files) == ["mine.model"]
 
 
 @pytest.mark.parametrize("kind", Kind)
