@@ -8,6 +8,7 @@ from typing import Final
 
 from hmas.controllers.compiled import CAN_COMPILE, WHY_NOT
 from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.cost_model import SHIPPED as COST_SHIPPED
 from hmas.controllers.prediction.cost_model import CostModel, read_cost_model
 from hmas.controllers.prediction.history import HistoryPredictor
 from hmas.controllers.prediction.length import LengthPredictor
@@ -47,14 +48,17 @@ def length_predictor(choice: str) -> Predictor:
 
 
 def cost_model(choice: str) -> CostModel | None:
-    """``shipped`` or a path; without a usable file one warning, and no trained costs."""
-    path = None if choice == SHIPPED_NAME else Path(choice)
+    """``shipped`` or a path; where it cannot be used one warning, and no trained costs."""
+    if not CAN_COMPILE:
+        logger.warning(
+            "cost model %s is not used, step models and history predict: %s", choice, WHY_NOT
+        )
+        return None
+    path = COST_SHIPPED if choice == SHIPPED_NAME else Path(choice)
     try:
         return read_cost_model(path)
     except (OSError, CorruptModelError) as error:
         logger.warning(
-            "cost model %s is not used, step models and history predict instead: %s",
-            path or SHIPPED_NAME,
-            error,
+            "cost model %s is not used, step models and history predict: %s", path, error
         )
         return None

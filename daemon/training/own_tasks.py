@@ -132,11 +132,15 @@ def _measured(
         "tested_on": len(parts.test),
         "near_duplicates_removed": parts.removed,
         **numbers,
-        "own_by_task": {name: round(share, 4) for name, share in of_chain.by_task.items()},
+        "own_by_task": _rounded(of_chain.by_task),
         "own_confusion": _confusion(of_chain, confusion_rows(of_chain)),
-        "by_source": accuracy(parts.test, chain(model)).by_source,
+        "by_source": _rounded(accuracy(parts.test, chain(model)).by_source),
     }
     return report, numbers
+
+
+def _rounded(shares: dict[str, float]) -> dict[str, float]:
+    return {name: round(share, 4) for name, share in shares.items()}
 
 
 def _confusion(found: Accuracy, rows: Sequence[dict[str, object]]) -> dict[str, dict[str, object]]:
