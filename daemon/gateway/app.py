@@ -135,13 +135,7 @@ class GatewayApp:
             timer=self._around.timer,
         )
         self._proxy: Proxy | None = None
-        self._local: dict[str, Handler] = {
-            "/livez": self._livez,
-            "/readyz": self._readyz,
-            "/health": self._readyz,
-            "/metrics": self._metrics,
-            "/version": self._version,
-        }
+        self._local = self._routes()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -184,6 +178,16 @@ class GatewayApp:
         if request.method not in {"GET", "HEAD"}:
             return error_response(method_not_allowed(request.method, path, "GET"))
         return local()
+
+    def _routes(self) -> dict[str, Handler]:
+        """What the gateway answers itself."""
+        return {
+            "/livez": self._livez,
+            "/readyz": self._readyz,
+            "/health": self._readyz,
+            "/metrics": self._metrics,
+            "/version": self._version,
+        }
 
     def _install_pumps(self, tasks: Tasks) -> None:
         if self._runtime_dir is None:

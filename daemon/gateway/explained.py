@@ -56,6 +56,7 @@ class PromptTagger:
     def __init__(self, settings: GatewaySettings, clock: Clock) -> None:
         patient = settings.model_copy(update={"tagging_budget_ms": PATIENCE_MS})
         app = GatewayApp(patient, surroundings=Surroundings(clock=clock, is_punctual=False))
+        app.perception.rehearse()
         self._tagger = Tagger(app.perception)
         self._costs = app.costs
         self._client = KeyRing((), settings.anonymous).identify({})

@@ -44,6 +44,8 @@ class CountTable:
 
     def total(self, column: int) -> int:
         cells = self._cells
+        if self._size == self._columns:
+            return cells[column]
         return sum(cells[cell] for cell in range(column, self._size, self._columns))
 
 

@@ -18,7 +18,7 @@ from hmas.bench.scripted_engine import Behaviour, ScriptedEngine
 from hmas.controllers.perception.incoming import Incoming, Prompt, TenantDefaults
 from hmas.controllers.prediction.choice import CostChoice
 from hmas.controllers.prediction.cost_model import encode_cost_model
-from hmas.daemon.gateway.app import GatewayApp
+from hmas.daemon.gateway.app import GatewayApp, Worker, count_columns
 from hmas.daemon.gateway.local import LocalGateway
 from hmas.daemon.gateway.settings import EngineTarget, GatewaySettings
 from hmas.engine.directive import StepModel
@@ -30,7 +30,7 @@ StartGateway = Callable[..., Awaitable[LocalGateway]]
 OpenAIFor = Callable[..., openai.AsyncOpenAI]
 
 HARDWARE = {"gpu": "A100", "parameters_b": 7, "layers": 32, "heads": 32, "vocabulary": 32_000}
-STEP = {"base_ms": 20, "prefill_ms": 0.1, "context_ms": 0, "sequence_ms": 0}
+STEP = {"base_ms": 20, "prefill_ms": 0.1, "context_ms": 0, "sequence_ms": 0.5}
 UNTIL_THE_CHOICE_MOVES = 30
 """Streamed requests after which a candidate that is far better is chosen, as documented."""
 
@@ -102,6 +102,19 @@ def test_each_request_is_priced_for_the_engine_that_it_will_go_to() -> None:
     assert tagged(gateway, "a")[0] == "trained"
     assert tagged(gateway, "b") == ("analytic", pytest.approx(5000, rel=0.01))
     assert tagged(gateway, "nobody serves it")[0] == "history"
+
+
+def test_what_other_workers_sent_counts() -> None:
+    settings = GatewaySettings.model_validate(
+        {"workers": 2, "engines": [{"step_model": STEP, "hardware": HARDWARE}], "cost_model": "/no"}
+    )
+    cells = [0] * (2 * count_columns(settings))
+    ours, theirs = (GatewayApp(settings, worker=Worker(n, cells)) for n in range(2))
+    source, alone_ms = tagged(ours)
+    for _ in range(50):
+        theirs.pool.engines[0].take()
+    assert source == "analytic"
+    assert tagged(ours)[1] > alone_ms
 
 
 async def stream(client: openai.AsyncOpenAI, tokens: int = 4) -> None:
