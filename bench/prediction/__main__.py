@@ -17,9 +17,11 @@ from rich.table import Table
 from hmas.bench.corpus_lengths.catalogue import load
 from hmas.bench.html_report import Section, page, shown
 from hmas.bench.paper.document import Origin
+from hmas.bench.prediction.cost_speed import measure_cost_speed
 from hmas.bench.prediction.lengths import Row, measure
 from hmas.bench.prediction.shifts import measure_shifts
 from hmas.bench.prediction.speed import measure_speed
+from hmas.controllers.prediction.cost_model import read_cost_model
 from hmas.controllers.prediction.shipped import read_model
 from hmas.engine.clock import SystemClock
 
@@ -41,6 +43,9 @@ SHIFT_WORDS: Final = (
 )
 SPEED_WORDS: Final = "Microseconds of processor time, after 500 requests of warming up."
 COST_WORDS: Final = "R2 on LLM-Pilot, beside the paper's."
+COST_SPEED_WORDS: Final = (
+    "Microseconds of processor time with up to 60 in flight, after 2,000 requests of warming up."
+)
 SHOWN: Final = (
     "set",
     "rows",
@@ -118,6 +123,7 @@ def measured(options: argparse.Namespace, say: Say) -> dict[str, list[Row]]:
     if options.only != "lengths":
         costs = import_module("hmas.bench.prediction.costs")
         tables["costs"] = costs.measure(options.data, options.seed, say)
+        tables["cost_speed"] = measure_cost_speed(read_cost_model(), options.seed)
     return tables
 
 
@@ -146,6 +152,7 @@ def sections(made: Document) -> list[Section]:
         ("shifts", "The bound after a shift of the mix", SHIFT_WORDS),
         ("speed", "What one prediction costs", SPEED_WORDS),
         ("costs", "Costs", COST_WORDS),
+        ("cost_speed", "What a price costs before dispatch, by who says it", COST_SPEED_WORDS),
     )
     found = []
     for key, title, words in titles:
