@@ -64,8 +64,9 @@ def train_on_own(
         _check_enough(own)
     say(f"task types: grouping {len(own)} prompts by near-duplicates")
     parts = split(grouped(own), seed)
-    _check_learnable(own, parts)
-    if data is not None:
+    if data is None:
+        _check_learnable(own, parts)
+    else:
         say("task types: reading the public sets")
         parts = _with_public(parts, data, seed)
     present = {sample.task_type for sample in parts.train}
