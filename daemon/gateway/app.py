@@ -20,6 +20,7 @@ from hmas.controllers.perception.chain import Classifier, Perception
 from hmas.controllers.perception.shipped import task_classifier
 from hmas.controllers.prediction.analytic import AnalyticPredictor
 from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.length import LengthPredictor
 from hmas.controllers.prediction.shipped import length_predictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
@@ -29,6 +30,7 @@ from hmas.daemon.gateway.errors import method_not_allowed, not_found
 from hmas.daemon.gateway.health import HealthChecks
 from hmas.daemon.gateway.http_server import error_response
 from hmas.daemon.gateway.keys import KeyRing
+from hmas.daemon.gateway.learning import Learning
 from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
 from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
 from hmas.daemon.gateway.masking import LearnedStage
@@ -36,7 +38,7 @@ from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.proxy import PREFIX, Proxy, ProxyParts
 from hmas.daemon.gateway.pump.station import PumpStation, pump_links
 from hmas.daemon.gateway.settings import GatewaySettings
-from hmas.daemon.gateway.tagging import Tagger
+from hmas.daemon.gateway.tagging import Claimed, Tagger
 from hmas.daemon.tasks import Tasks
 from hmas.engine.clock import Clock, SystemClock
 from hmas.engine.link.outbox import Outbox
@@ -126,8 +128,14 @@ class GatewayApp:
             settings,
             is_punctual=self._around.is_punctual,
         )
+        lengths = length_predictor(settings.length_model, settings.length_challenger)
+        self.learning = Learning(
+            self.metrics,
+            lengths if isinstance(lengths, LengthPredictor) else None,
+            self.learned.scores,
+        )
         self.perception = Perception(
-            _predictor(settings),
+            _predictor(settings, lengths),
             classifier=self.learned.classifier,
             budget_s=settings.tagging_budget_ms / 1000,
             timer=self._around.timer,
@@ -237,13 +245,18 @@ class GatewayApp:
             clock=clock,
         )
         accounting = Accounting(
-            self.perception, self.metrics, link, clock, log_requests=settings.access_log
+            self.perception,
+            self.metrics,
+            link,
+            clock,
+            scores=self.learning.scores,
+            log_requests=settings.access_log,
         )
         return ProxyParts(
             settings=settings,
             keys=self.keys,
             admission=self.admission,
-            tagger=Tagger(self.perception, self._around.timer),
+            tagger=Tagger(self.perception, self._around.timer, self._claimed()),
             pool=self.pool,
             dispatcher=dispatcher,
             accounting=accounting,
@@ -251,6 +264,10 @@ class GatewayApp:
             link=link,
             clock=clock,
         )
+
+    def _claimed(self) -> Claimed | None:
+        """Where a learned classifier is, claims are what it is scored on."""
+        return None if self.learned.punctual is None else self.learned.claimed
 
     def _sync_metrics(self, link: GatewayLink | None) -> None:
         """What is counted elsewhere on the hot path becomes metrics here."""
@@ -270,6 +287,7 @@ class GatewayApp:
                 metrics.events_dropped: link.dropped if link is not None else 0,
             }
         )
+        self.learning.sync()
 
     def _livez(self) -> web.Response:
         return _json({"status": "alive"})
@@ -296,9 +314,8 @@ class GatewayApp:
         return _json({"version": hmas.__version__})
 
 
-def _predictor(settings: GatewaySettings) -> Predictor:
+def _predictor(settings: GatewaySettings, lengths: Predictor) -> Predictor:
     """Lengths of the length model; latencies of the first engine's step model, if one has one."""
-    lengths = length_predictor(settings.length_model)
     for engine in settings.engines:
         if engine.step_model is not None:
             return AnalyticPredictor(engine.step_model.step_model(), lengths)

@@ -154,6 +154,8 @@ class GatewaySettings(_Frozen):
             file, or ``off`` for the rules alone; it costs a first byte up to half a millisecond.
         length_model: who predicts output lengths: ``shipped`` with the package, the path of a
             file, or ``off`` for what finished of late alone; costs as much as ``classifier``.
+        length_challenger: a second length model, the path of a file (or ``shipped``), that is
+            scored on finished requests and takes over when it is clearly better; ``off``: none.
     """
 
     gateway_id: Name = "gateway0"
@@ -178,6 +180,7 @@ class GatewaySettings(_Frozen):
     tagging_budget_ms: Positive = 2.0
     classifier: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     length_model: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
+    length_challenger: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     events_flush_s: Positive = 0.05
     max_buffered_events: Annotated[int, Field(ge=1)] = 20_000
     events_endpoint: str | None = None
@@ -186,7 +189,7 @@ class GatewaySettings(_Frozen):
     access_log: bool = True
     faults: Faults = Faults()
 
-    @field_validator("classifier", "length_model", mode="before")
+    @field_validator("classifier", "length_model", "length_challenger", mode="before")
     @classmethod
     def _off(cls, value: object) -> object:
         """YAML reads a bare ``off`` as false."""
@@ -206,6 +209,8 @@ class GatewaySettings(_Frozen):
                     f"pump_max_running of {engine.engine_id} is {engine.pump_max_running}:"
                     f" give each of the {self.workers} workers at least one"
                 )
+        if self.length_challenger != "off" and self.length_model == "off":
+            raise ValueError("length_challenger has nothing to challenge: set length_model, too")
         if not self.keys and not is_loopback(self.host):
             raise ValueError(
                 f"host {self.host!r} is reachable from other machines, but no keys are"
