@@ -153,9 +153,7 @@ def _drift(scrape: Scrape) -> Finding:
     state = scrape.get("length_drift") or 0.0
     facts = {name: scrape.get(f"length_{name}_total") or 0.0 for name in COUNTED}
     facts["state"] = state
-    counted = ", ".join(
-        f"{facts[name]:.0f} {name}" for name in ("rises", "promotions", "rollbacks")
-    )
+    counted = ", ".join(f"{facts[name]:.0f} {name}" for name in COUNTED)
     if state > 0:
         said = f"the length model's loss has risen of late ({counted} since the start)"
         return Finding("drift", Mark.NOTE, said, TRAIN, facts)

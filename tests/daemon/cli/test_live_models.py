@@ -54,7 +54,7 @@ def serve() -> Iterator[Serve]:
 
 def found(port: int) -> dict[str, Finding]:
     settings = Settings.model_validate(
-        {"runtime_dir": "r", "state_dir": "s", "gateway": {"port": port}}
+        {"runtime_dir": "/r", "state_dir": "/s", "gateway": {"port": port}}
     )
     return {finding.check: finding for finding in gateway(settings)}
 

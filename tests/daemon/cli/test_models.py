@@ -15,9 +15,7 @@ from tests.controllers.prediction.length_support import small_file
 
 
 def found(**gateway: str) -> dict[str, Finding]:
-    settings = Settings.model_validate(
-        {"runtime_dir": "run", "state_dir": "state", "gateway": gateway}
-    )
+    settings = Settings.model_validate({"runtime_dir": "/r", "state_dir": "/s", "gateway": gateway})
     return {finding.check: finding for finding in models(settings)}
 
 
