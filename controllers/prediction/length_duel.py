@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log1p
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +29,17 @@ class Asked(msgspec.Struct, frozen=True):
     cap: int | None = None
 
 
+class _Changes(NamedTuple):
+    """Counted over all duels since the start."""
+
+    drifts: int
+    promotions: int
+    rollbacks: int
+
+
+_NO_CHANGES: Final = _Changes(0, 0, 0)
+
+
 class LengthDuel:
     """Scores both models when a request has finished, so that it costs no request any time.
 
@@ -42,7 +54,15 @@ class LengthDuel:
     ) -> None:
         self._incumbent = incumbent
         self._challenger = challenger
+        self._config = config
         self._duel = Duel(config, has_challenger=challenger is not None)
+        self._earlier = _NO_CHANGES
+
+    def challenge(self, challenger: LengthModel) -> None:
+        """A new challenger to whoever answers now; the other one is let go."""
+        self._earlier = self._changes()
+        self._incumbent, self._challenger = self.model, challenger
+        self._duel = Duel(self._config)
 
     @property
     def model(self) -> LengthModel:
@@ -70,14 +90,25 @@ class LengthDuel:
 
     def finished(self, asked: Asked, log_tokens: float) -> None:
         """The truth, in log(1 + tokens); :attr:`model` may be another afterwards."""
-        incumbent = self._loss(self._incumbent, asked, log_tokens)
-        if self._challenger is None or asked.features is None:
-            self._duel.observe(incumbent)
-        else:
-            self._duel.observe(incumbent, self._loss(self._challenger, asked, log_tokens))
+        if self._challenger is None:
+            self._duel.observe(self._loss(self._incumbent, asked, log_tokens))
+        elif asked.features is not None:
+            self._duel.observe(
+                self._loss(self._incumbent, asked, log_tokens),
+                self._loss(self._challenger, asked, log_tokens),
+            )
 
     def state(self) -> DuelState:
-        return self._duel.state()
+        """Of the present duel; drifts, promotions and rollbacks are those of all."""
+        return msgspec.structs.replace(self._duel.state(), **self._changes()._asdict())
+
+    def _changes(self) -> _Changes:
+        now, then = self._duel.state(), self._earlier
+        return _Changes(
+            drifts=now.drifts + then.drifts,
+            promotions=now.promotions + then.promotions,
+            rollbacks=now.rollbacks + then.rollbacks,
+        )
 
     def _loss(self, model: LengthModel, asked: Asked, log_tokens: float) -> float:
         """|log of (1 + predicted) over (1 + actual)|; none may exceed the client's limit."""

@@ -54,10 +54,11 @@ def length_predictor(choice: str, challenger: str = OFF) -> LengthPredictor | Hi
     except (OSError, CorruptModelError) as error:
         logger.warning("length model %s is not used, history predicts instead: %s", path, error)
         return HistoryPredictor()
-    return LengthPredictor(model, challenger=_challenger(challenger))
+    return LengthPredictor(model, challenger=read_challenger(challenger))
 
 
-def _challenger(choice: str) -> LengthModel | None:
+def read_challenger(choice: str) -> LengthModel | None:
+    """A file that cannot be used is one warning and None."""
     if choice == OFF:
         return None
     path = chosen_file(choice)

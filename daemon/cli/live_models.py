@@ -22,6 +22,7 @@ STANDINGS: Final = {
     "quarantined": "the challenger was rolled back",
 }
 COUNTED: Final = ("drifts", "promotions", "rollbacks")
+"""Since the start of the gateway."""
 TRAIN: Final = "hmas train length --from-db, then gateway.length_challenger"
 
 
@@ -153,9 +154,9 @@ def _drift(scrape: Scrape) -> Finding:
     state = scrape.get("length_drift") or 0.0
     facts = {name: scrape.get(f"length_{name}_total") or 0.0 for name in COUNTED}
     facts["state"] = state
-    counted = ", ".join(f"{facts[name]:.0f} {name}" for name in COUNTED)
+    counted = ", ".join(f"{name} {facts[name]:.0f}" for name in COUNTED)
     if state > 0:
-        said = f"the length model's loss has risen of late ({counted} since the start)"
+        said = f"the length model's loss has risen of late ({counted})"
         return Finding("drift", Mark.NOTE, said, TRAIN, facts)
-    word = "fallen of late" if state < 0 else "stable"
-    return Finding("drift", Mark.OK, f"the length model's loss is {word} ({counted})", facts=facts)
+    word = "has fallen of late" if state < 0 else "is stable"
+    return Finding("drift", Mark.OK, f"the length model's loss {word} ({counted})", facts=facts)

@@ -46,7 +46,8 @@ def _length(check: str, choice: str, without: str) -> Finding:
 
 
 def _whole(check: str, choice: str, version: str, data_hash: str, licence: str) -> Finding:
-    said = f"{choice}: version {version}, data {data_hash[:16]}, {licence or 'no licence'}"
+    short = licence.partition(";")[0] or "no licence"
+    said = f"{choice}: version {version}, data {data_hash[:16]}, {short}"
     facts: dict[str, str | float] = {
         "choice": choice,
         "version": version,

@@ -21,9 +21,10 @@ from hmas.controllers.perception.shipped import task_classifier
 from hmas.controllers.prediction.analytic import AnalyticPredictor
 from hmas.controllers.prediction.base import Predictor
 from hmas.controllers.prediction.length import LengthPredictor
-from hmas.controllers.prediction.shipped import length_predictor
+from hmas.controllers.prediction.shipped import OFF, length_predictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
+from hmas.daemon.gateway.challenger import ChallengerFile
 from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher, Sessions
 from hmas.daemon.gateway.engines import Engine, EnginePool
 from hmas.daemon.gateway.errors import method_not_allowed, not_found
@@ -129,11 +130,8 @@ class GatewayApp:
             is_punctual=self._around.is_punctual,
         )
         lengths = length_predictor(settings.length_model, settings.length_challenger)
-        self.learning = Learning(
-            self.metrics,
-            lengths if isinstance(lengths, LengthPredictor) else None,
-            self.learned.scores,
-        )
+        self._lengths = lengths if isinstance(lengths, LengthPredictor) else None
+        self.learning = Learning(self.metrics, self._lengths, self.learned.scores)
         self.perception = Perception(
             _predictor(settings, lengths),
             classifier=self.learned.classifier,
@@ -169,6 +167,9 @@ class GatewayApp:
             await self.learned.rehearse()
             tasks.start(self.learned.run(), name="perception's cost")
             self._install_pumps(tasks)
+            if self._lengths is not None and self.settings.length_challenger != OFF:
+                file = ChallengerFile(self.settings.length_challenger, self._lengths)
+                tasks.start(file.run(), name="length challenger")
             tasks.start(health.run(), name="health checks")
             if link is not None:
                 tasks.start(link.run(), name="control link")

@@ -19,7 +19,7 @@ from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.engine.events import RequestFinished
 
 CHAMPION: Final = "champion"
-CHALLENGER: Final = "challenger"
+SHADOW: Final = "shadow"
 NEWEST: Final = "livemostrecent"
 """With several workers a scrape shows the window of the one that wrote last: each sees a share
 of the same traffic."""
@@ -207,7 +207,7 @@ class Learning:
     def _show_duel(self, state: DuelState) -> None:
         metrics = self._metrics
         metrics.show("length_loss", state.champion_loss, CHAMPION)
-        metrics.show("length_loss", state.other_loss, CHALLENGER)
+        metrics.show("length_loss", state.other_loss, SHADOW)
         metrics.show("length_duel_window_requests", state.requests)
         metrics.show("length_drift", DRIFTS[state.drift])
         metrics.count(state)
@@ -217,7 +217,7 @@ class Learning:
         infos: dict[tuple[str, ...], float] = {
             ("length_challenger_info", state.standing.value): 1.0
         }
-        for role, model in ((CHAMPION, duel.model), (CHALLENGER, duel.other)):
+        for role, model in ((CHAMPION, duel.model), (SHADOW, duel.other)):
             if model is not None:
                 record = model.record
                 infos["length_model_info", role, record.version, record.data_hash] = 1.0

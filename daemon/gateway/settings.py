@@ -155,7 +155,8 @@ class GatewaySettings(_Frozen):
         length_model: who predicts output lengths: ``shipped`` with the package, the path of a
             file, or ``off`` for what finished of late alone; costs as much as ``classifier``.
         length_challenger: a second length model, the path of a file (or ``shipped``), that is
-            scored on finished requests and takes over when it is clearly better; ``off``: none.
+            scored on finished requests and takes over when it is clearly better; a new file in
+            its place is read within seconds; ``off``: none.
     """
 
     gateway_id: Name = "gateway0"

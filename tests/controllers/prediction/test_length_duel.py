@@ -130,3 +130,28 @@ def test_the_duel_costs_a_model_nothing_when_it_is_asked() -> None:
     assert Counting.asked == 0
     predictor.observe(finished(question, 200))
     assert Counting.asked == 1
+
+
+def test_a_new_challenger_meets_whoever_answers_and_counts_go_on() -> None:
+    bad, good, worse = off_model(1.0), small_model(), off_model(2.0)
+    predictor = LengthPredictor(bad, challenger=good)
+    run(predictor, 700)
+    assert predictor.model is good
+    in_flight = ask("please list topic3", request_id="before")
+    predictor.predict(in_flight)
+    predictor.duel.challenge(worse)
+    predictor.observe(finished(in_flight, 200))
+    run(predictor, 300, seed=1)
+    assert (predictor.model, predictor.duel.other) == (good, worse)
+    state = predictor.duel.state()
+    assert (state.standing, state.promotions, state.requests) == (Standing.SHADOW, 1, 300)
+
+
+def test_what_was_asked_when_nobody_challenged_is_no_evidence() -> None:
+    duel = LengthDuel(small_model(), config=QUICK)
+    features = read_features(ask("please list topic3"))
+    early = duel.asked(5.0, features, [-1.0, -1.0, 0.0], None)
+    duel.challenge(off_model(1.0))
+    for _ in range(20):
+        duel.finished(early, 5.0)
+    assert duel.state().requests == 0

@@ -119,9 +119,9 @@ def test_who_answers_and_how_the_duel_stands(better: bool, answers: str, serve: 
     rows = found(serve(busy(challenger_is_better=better), 200))
     models = rows["length models"]
     assert models.facts["champion_version"] == answers, "the good one answers, in either case"
-    assert models.facts["challenger_version"] == "off"
+    assert models.facts["shadow_version"] == "off"
     assert models.facts["standing"] == ("promoted" if better else "shadow")
-    assert models.facts["champion_loss"] < models.facts["challenger_loss"]  # type: ignore[operator]
+    assert models.facts["champion_loss"] < models.facts["shadow_loss"]  # type: ignore[operator]
     assert "is in the shadow, loss " in models.detail
     assert rows["drift"].facts["promotions"] == better
     assert rows["drift"].mark is Mark.OK

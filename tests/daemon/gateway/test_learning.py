@@ -111,7 +111,7 @@ def test_roles_change_places_and_the_log_says_so(caplog: pytest.LogCaptureFixtur
     assert found["hmas_gateway_length_rollbacks_total"] == 0
     assert found["hmas_gateway_length_drift"] == 0
     losses = [
-        found[f'hmas_gateway_length_loss{{role="{role}"}}'] for role in ("champion", "challenger")
+        found[f'hmas_gateway_length_loss{{role="{role}"}}'] for role in ("champion", "shadow")
     ]
     assert losses[0] < losses[1]
     assert ["promoted" in record.getMessage() for record in caplog.records] == [True]
@@ -123,7 +123,7 @@ def test_without_a_challenger_its_loss_is_not_shown() -> None:
     learning.sync()
     found = shown(metrics)
     assert found['hmas_gateway_length_challenger_info{standing="absent"}'] == 1
-    assert not [name for name in found if 'role="challenger"' in name]
+    assert not [name for name in found if 'role="shadow"' in name]
 
 
 async def test_the_gateway_reads_the_challenger_of_the_settings(
@@ -134,7 +134,7 @@ async def test_the_gateway_reads_the_challenger_of_the_settings(
     gateway = await start(engine, length_model="shipped", length_challenger=str(path))
     gateway.app.learning.sync()
     named = [name for name in shown(gateway.app.metrics) if "length_model_info" in name]
-    assert sorted(name.count('role="challenger",version="off"') for name in named) == [0, 1]
+    assert sorted(name.count('role="shadow",version="off"') for name in named) == [0, 1]
 
 
 def test_every_gauge_has_a_word_of_help() -> None:
