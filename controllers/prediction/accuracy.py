@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -46,24 +45,29 @@ class LatencyAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     median_error: float
 
 
-class _Pair(NamedTuple):
-    predicted: float
-    actual: float
-
-
 class Pairs:
-    """The newest pairs of what was predicted and what came out, in one unit."""
+    """The newest pairs of what was predicted and what came out, in one unit.
+
+    Means are read from running sums: whoever asks must not keep requests waiting.
+    """
 
     def __init__(self, window: int = WINDOW) -> None:
-        self._pairs: deque[_Pair] = deque(maxlen=window)
+        self._window = window
+        self._pairs: deque[tuple[float, float]] = deque()
         self._errors = SlidingSample(window)
+        self._predicted = 0.0
+        self._actual = 0.0
+        self._off = 0.0
 
     def __len__(self) -> int:
         return len(self._pairs)
 
     def add(self, predicted: float, actual: float) -> None:
         """``actual`` is above 0."""
-        self._pairs.append(_Pair(predicted, actual))
+        if len(self._pairs) == self._window:
+            self._count(*self._pairs.popleft(), sign=-1)
+        self._pairs.append((predicted, actual))
+        self._count(predicted, actual, sign=1)
         self._errors.add(abs(predicted - actual) / actual)
 
     @property
@@ -72,17 +76,21 @@ class Pairs:
 
     @property
     def mean_error(self) -> float:
-        return fmean(abs(predicted - actual) for predicted, actual in self._pairs)
+        return self._off / len(self._pairs)
 
     @property
     def bias(self) -> float:
-        return fmean(predicted - actual for predicted, actual in self._pairs)
+        return (self._predicted - self._actual) / len(self._pairs)
 
     @property
     def ratio(self) -> float:
         """Actual over predicted."""
-        predicted = sum(pair.predicted for pair in self._pairs)
-        return sum(pair.actual for pair in self._pairs) / predicted
+        return self._actual / self._predicted
+
+    def _count(self, predicted: float, actual: float, *, sign: int) -> None:
+        self._predicted += sign * predicted
+        self._actual += sign * actual
+        self._off += sign * abs(predicted - actual)
 
 
 class LiveAccuracy:
@@ -119,7 +127,7 @@ class LiveAccuracy:
             mae_tokens=pairs.mean_error,
             bias_tokens=pairs.bias,
             median_error=pairs.median_error,
-            coverage=fmean(self._hits) if self._hits else None,
+            coverage=sum(self._hits) / len(self._hits) if self._hits else None,
         )
 
     def ttft(self) -> LatencyAccuracy | None:

@@ -135,7 +135,7 @@ def _answering(scrape: Scrape) -> Iterator[Finding]:
         loss = scrape.get("length_loss", role=role)
         does = "answers" if role == "champion" else "is in the shadow"
         measured = "" if loss is None else f", loss {loss:.3f}"
-        parts.append(f"version {version} ({data_hash[:16]}) {does}{measured}{_in(workers)}")
+        parts.append(f"version {version} ({data_hash[:16]}) {does}{_in(workers)}{measured}")
         facts |= {f"{role}_version": version, f"{role}_data_hash": data_hash}
         if loss is not None:
             facts[f"{role}_loss"] = loss
