@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 import httpx
-from prometheus_client.parser import text_string_to_metric_families
 
 from hmas.daemon.cli.client import url_of
 from hmas.daemon.cli.findings import Finding, Mark
+from hmas.daemon.cli.models import OFF
 from hmas.daemon.settings import Settings
 
 TIMEOUT_S: Final = 2.0
@@ -30,6 +30,8 @@ class Scrape:
     """The samples of one ``/metrics``, without the prefix of the gateway's own."""
 
     def __init__(self, text: str) -> None:
+        from prometheus_client.parser import text_string_to_metric_families
+
         self._samples = [
             (sample.name.removeprefix(PREFIX), sample.labels, sample.value)
             for family in text_string_to_metric_families(text)
@@ -71,7 +73,7 @@ def gateway(settings: Settings) -> Iterator[Finding]:
     yield _lengths(scrape)
     yield _latencies(scrape)
     yield from _tasks(scrape)
-    yield from _answering(scrape)
+    yield from _answering(scrape, configured.length_model)
 
 
 def _lengths(scrape: Scrape) -> Finding:
@@ -123,10 +125,13 @@ def _tasks(scrape: Scrape) -> Iterator[Finding]:
         yield Finding("task accuracy", Mark.OK, said, facts=facts)
 
 
-def _answering(scrape: Scrape) -> Iterator[Finding]:
+def _answering(scrape: Scrape, configured: str) -> Iterator[Finding]:
     """Which length models have which role, and whether the loss drifts; nothing without one."""
     roles = scrape.labels("length_model_info")
     if not roles:
+        if configured != OFF:
+            said = f"the running gateway does not use {configured}: the history predicts"
+            yield Finding("length models", Mark.NOTE, said, "see its log, or restart it")
         return
     parts: list[str] = []
     facts: dict[str, str | float] = {}

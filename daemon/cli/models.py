@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
-from hmas.controllers.perception import learned
-from hmas.controllers.prediction.sealed import CorruptModelError
-from hmas.controllers.prediction.shipped import OFF, SHIPPED_NAME, chosen_file, read_model
 from hmas.daemon.cli.findings import Finding, Mark
 from hmas.daemon.settings import Settings
+
+# What reads models is imported late: it takes a second that no other command should wait.
+OFF: Final = "off"
 
 
 def models(settings: Settings) -> Iterator[Finding]:
@@ -25,7 +26,9 @@ def _task(choice: str) -> Finding:
     check = "task model"
     if choice == OFF:
         return Finding(check, Mark.OK, "off: the rules classify", facts={"choice": choice})
-    path = learned.SHIPPED if choice == SHIPPED_NAME else Path(choice)
+    from hmas.controllers.perception import learned, shipped
+
+    path = learned.SHIPPED if choice == shipped.SHIPPED_NAME else Path(choice)
     try:
         card = learned.load(path).card
     except learned.ModelFileError as error:
@@ -37,6 +40,9 @@ def _task(choice: str) -> Finding:
 def _length(check: str, choice: str, without: str) -> Finding:
     if choice == OFF:
         return Finding(check, Mark.OK, f"off: {without}", facts={"choice": choice})
+    from hmas.controllers.prediction.sealed import CorruptModelError
+    from hmas.controllers.prediction.shipped import chosen_file, read_model
+
     path = chosen_file(choice)
     try:
         record = read_model(path).record

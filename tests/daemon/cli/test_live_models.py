@@ -52,9 +52,9 @@ def serve() -> Iterator[Serve]:
         server.server_close()
 
 
-def found(port: int) -> dict[str, Finding]:
+def found(port: int, **gateway_settings: str) -> dict[str, Finding]:
     settings = Settings.model_validate(
-        {"runtime_dir": "/r", "state_dir": "/s", "gateway": {"port": port}}
+        {"runtime_dir": "/r", "state_dir": "/s", "gateway": {"port": port, **gateway_settings}}
     )
     return {finding.check: finding for finding in gateway(settings)}
 
@@ -97,6 +97,13 @@ def test_an_idle_gateway_has_nothing_to_say_yet(serve: Serve) -> None:
     assert rows["length accuracy"].mark is Mark.NOTE
     assert rows["latency accuracy"].mark is Mark.NOTE
     assert set(rows) == {"gateway", "length accuracy", "latency accuracy"}
+
+
+def test_a_gateway_that_runs_without_the_configured_model_is_a_note(serve: Serve) -> None:
+    port = serve(GatewayMetrics().scrape() + b"hmas_gateway_shed_total 0.0\n", 200)
+    row = found(port, length_model="shipped")["length models"]
+    assert row.mark is Mark.NOTE
+    assert "does not use shipped" in row.detail
 
 
 def test_accuracy_of_lengths_latencies_and_tasks(serve: Serve) -> None:
