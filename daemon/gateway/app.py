@@ -132,12 +132,7 @@ class GatewayApp:
         lengths = length_predictor(settings.length_model, settings.length_challenger)
         self._lengths = lengths if isinstance(lengths, LengthPredictor) else None
         self.learning = Learning(self.metrics, self._lengths, self.learned.scores)
-        self.perception = Perception(
-            _predictor(settings, lengths),
-            classifier=self.learned.classifier,
-            budget_s=settings.tagging_budget_ms / 1000,
-            timer=self._around.timer,
-        )
+        self.perception = self._perception(lengths)
         self._proxy: Proxy | None = None
         self._local: dict[str, Handler] = {
             "/livez": self._livez,
@@ -191,6 +186,14 @@ class GatewayApp:
         if request.method not in {"GET", "HEAD"}:
             return error_response(method_not_allowed(request.method, path, "GET"))
         return local()
+
+    def _perception(self, lengths: Predictor) -> Perception:
+        return Perception(
+            _predictor(self.settings, lengths),
+            classifier=self.learned.classifier,
+            budget_s=self.settings.tagging_budget_ms / 1000,
+            timer=self._around.timer,
+        )
 
     def _install_pumps(self, tasks: Tasks) -> None:
         if self._runtime_dir is None:
