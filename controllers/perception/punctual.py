@@ -15,6 +15,7 @@ from typing import Final
 from hmas.controllers.perception.chain import Classifier, Guess
 from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.prediction.sliding import SlidingSample
+from hmas.engine.features import TaskType
 
 COST_QUANTILE: Final = 0.95
 FEW: Final = 20
@@ -91,6 +92,14 @@ class PunctualClassifier:
         except Exception:  # noqa: BLE001  on a request's way the chain counts it
             return self._timer() - started_s
         return self._timer() - started_s
+
+    def guess(self, prompt: Prompt) -> TaskType | None:
+        """What the inner one says of ``prompt``, however long it takes; None: nothing."""
+        try:
+            guess = self._inner.classify(prompt, self._budget_s)
+        except Exception:  # noqa: BLE001  a failure is no answer
+            return None
+        return None if guess is None else guess.task_type
 
     def measured(self, cost_s: float) -> None:
         """Learn from :meth:`measure`; punctual several times in a row ends a suspension."""

@@ -19,8 +19,9 @@ from hmas.controllers.perception.incoming import EMPTY_PROMPT
 from hmas.controllers.prediction.base import Prediction, Question
 from hmas.controllers.prediction.history import GroupedSamples, HistoryPredictor
 from hmas.controllers.prediction.length_bound import LengthBound
+from hmas.controllers.prediction.length_duel import Asked, LengthDuel
 from hmas.controllers.prediction.length_experts import WeighedExperts
-from hmas.controllers.prediction.length_features import LengthText, read_text
+from hmas.controllers.prediction.length_features import LengthFeatures, LengthText, read_text
 from hmas.controllers.prediction.length_linear import OwnNumbers
 from hmas.controllers.prediction.length_model import LengthModel, LengthReading, to_tokens
 from hmas.controllers.prediction.length_online import OnlineWords
@@ -60,7 +61,7 @@ class _Pending(msgspec.Struct):
     similar: Hashable
     places: NDArray[np.int64]
     row: list[float]
-    model: float
+    asked: Asked
     corrected: float
     base: float = 0.0
     upper: int | None = None
@@ -70,13 +71,20 @@ class LengthPredictor:
     """Implements ``Predictor``; latencies are those of the history.
 
     Attributes:
-        model: what was trained beforehand.
+        model: what was trained beforehand; the other one once ``duel`` says so.
+        duel: what scores it, and its challenger, on what has finished.
         bound: the conformal bound with its coverage.
         answers: by the expert that weighed most.
     """
 
-    def __init__(self, model: LengthModel, history: HistoryPredictor | None = None) -> None:
+    def __init__(
+        self,
+        model: LengthModel,
+        history: HistoryPredictor | None = None,
+        challenger: LengthModel | None = None,
+    ) -> None:
         self.model = model
+        self.duel = LengthDuel(model, challenger)
         self.bound = LengthBound()
         self.answers = dict.fromkeys(EXPERTS, 0)
         self._history = history or HistoryPredictor()
@@ -149,7 +157,9 @@ class LengthPredictor:
         opinions = [*tokens[:4], float(history), *tokens[4:]]
         opinions.append(float(question.hinted_output_tokens or tokens[1]))
         kept = msgspec.structs.replace(question, prompt=EMPTY_PROMPT)
-        return _Pending(kept, opinions, group, similar, reading.places, row, median, corrected)
+        features = LengthFeatures(text.numbers, reading.buckets, text.opening)
+        asked = self.duel.asked(median, features, session, question.max_output_tokens)
+        return _Pending(kept, opinions, group, similar, reading.places, row, asked, corrected)
 
     def _upper(self, question: Question, tokens: float, base: float) -> int | None:
         margin = self.bound.margin(length_bucket(question.prompt_tokens))
@@ -163,11 +173,17 @@ class LengthPredictor:
         hit = None if pending.upper is None else truth <= pending.upper
         self.bound.observe(length_bucket(question.prompt_tokens), log_truth - pending.base, hit=hit)
         self._experts_of(question).observe(pending.group, pending.opinions, truth)
-        self._levels.add(pending.group, log_truth - pending.model)
+        if pending.asked.model is self.model:
+            self._levels.add(pending.group, log_truth - pending.asked.median)
         self._similar.add(pending.similar, log_truth)
         self._numbers.learn(pending.group, pending.row, log_truth)
         self._words.learn(pending.places, log_truth - pending.corrected)
         self._sessions.add(question.tenant, question.session, log_truth)
+        self.duel.finished(pending.asked, log_truth)
+        if self.duel.model is not self.model:
+            # By how much the former was off says nothing of this one.
+            self.model = self.duel.model
+            self._levels = GroupedSamples()
 
     def _experts_of(self, question: Question) -> WeighedExperts:
         return self._hinted if question.hinted_output_tokens else self._experts

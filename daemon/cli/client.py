@@ -29,9 +29,13 @@ class AdminError(Exception):
 
 def admin_url(settings: Settings) -> str:
     """Where the daemon of these settings listens."""
-    admin = settings.admin
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(admin.host, admin.host)  # noqa: S104
-    return f"http://[{host}]:{admin.port}" if ":" in host else f"http://{host}:{admin.port}"
+    return url_of(settings.admin.host, settings.admin.port)
+
+
+def url_of(host: str, port: int) -> str:
+    """Where a server that was told to bind ``host`` is reached from this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_local(url: str) -> bool:

@@ -6,9 +6,8 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -19,6 +18,9 @@ from rich.markup import escape
 from hmas.daemon.cli.client import AdminClient, AdminError, admin_token, admin_url
 from hmas.daemon.cli.context import ConfigOption, JsonOption, out, print_json, settings_from
 from hmas.daemon.cli.exits import Exit
+from hmas.daemon.cli.findings import Check, Finding, Mark
+from hmas.daemon.cli.live_models import gateway
+from hmas.daemon.cli.models import models
 from hmas.daemon.control.engines import is_held, live_sockets
 from hmas.daemon.settings import Settings
 from hmas.daemon.supervise.plan import first_engine, found_vllm, machine_has_gpu
@@ -33,25 +35,6 @@ from hmas.storage.errors import StorageError
 NEEDED = ("aiohttp", "apscheduler", "fastapi", "msgspec", "openai", "pyzmq", "sqlalchemy")
 PLAUSIBLE_FROM_S = 1_700_000_000
 FREE_BYTES = 256 * 1024 * 1024
-
-
-class Mark(StrEnum):
-    OK = "ok"
-    NOTE = "note"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: what was found, and what to do about it."""
-
-    check: str
-    mark: Mark
-    detail: str
-    fix: str = ""
-
-
-Check = Callable[[Settings], Iterator[Finding]]
 
 
 def packages(_: Settings) -> Iterator[Finding]:
@@ -190,11 +173,15 @@ CHECKS: tuple[Check, ...] = (
     vllm,
     links,
     upstream,
+    models,
+    gateway,
 )
 
 
 def doctor(*, config: ConfigOption = None, json: JsonOption = False) -> None:
-    """Check versions, directories, ports, database, vLLM, links and the clock.
+    """Check versions, directories, ports, database, vLLM, links, models and the clock.
+
+    Where the gateway answers: how right its predictions are, and which model makes them.
 
     Exit code 1 when something fails. Example: hmas doctor --json
     """

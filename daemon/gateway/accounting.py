@@ -10,6 +10,7 @@ from msgspec import structs
 from hmas.controllers.perception.chain import Perception
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.costs import GatewayCosts
+from hmas.daemon.gateway.learning import LiveScores
 from hmas.daemon.gateway.lessons import learned
 from hmas.daemon.gateway.link import GatewayLink
 from hmas.daemon.gateway.metrics import GatewayMetrics
@@ -40,6 +41,7 @@ class Accounting:
         clock: Clock,
         *,
         costs: GatewayCosts,
+        scores: LiveScores,
         log_requests: bool = True,
     ) -> None:
         self._perception = perception
@@ -47,6 +49,7 @@ class Accounting:
         self._link = link
         self._clock = clock
         self._costs = costs
+        self._scores = scores
         self._log_requests = log_requests
 
     def arrived(self, features: RequestFeatures) -> None:
@@ -108,6 +111,7 @@ class Accounting:
             if usage is not None:
                 self._perception.observe(finished, call.prompt_bytes)
                 self._learn(call, finished)
+            self._scores.observe(call, finished, counted=usage is not None)
             self._measure(call, finished, model, tenant)
 
     def _learn(self, call: Call, finished: RequestFinished) -> None:

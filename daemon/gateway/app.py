@@ -18,9 +18,12 @@ from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, 
 import hmas
 from hmas.controllers.perception.chain import Classifier, Perception
 from hmas.controllers.perception.shipped import task_classifier
-from hmas.controllers.prediction.shipped import length_predictor
+from hmas.controllers.prediction.base import Predictor
+from hmas.controllers.prediction.length import LengthPredictor
+from hmas.controllers.prediction.shipped import OFF, length_predictor
 from hmas.daemon.gateway.accounting import Accounting
 from hmas.daemon.gateway.admission import FIRST_ENGINE, Admission
+from hmas.daemon.gateway.challenger import ChallengerFile
 from hmas.daemon.gateway.costs import GatewayCosts
 from hmas.daemon.gateway.dispatch import NOT_ADDED, Dispatcher, Sessions
 from hmas.daemon.gateway.engines import Engine, EnginePool
@@ -28,6 +31,7 @@ from hmas.daemon.gateway.errors import method_not_allowed, not_found
 from hmas.daemon.gateway.health import HealthChecks
 from hmas.daemon.gateway.http_server import error_response
 from hmas.daemon.gateway.keys import KeyRing
+from hmas.daemon.gateway.learning import Learning
 from hmas.daemon.gateway.limits import Cells, CountTable, DrainRate
 from hmas.daemon.gateway.link import GatewayLink, LinkEndpoints
 from hmas.daemon.gateway.masking import LearnedStage
@@ -35,7 +39,7 @@ from hmas.daemon.gateway.metrics import GatewayMetrics
 from hmas.daemon.gateway.proxy import PREFIX, Proxy, ProxyParts
 from hmas.daemon.gateway.pump.station import PumpStation, pump_links
 from hmas.daemon.gateway.settings import GatewaySettings
-from hmas.daemon.gateway.tagging import Tagger
+from hmas.daemon.gateway.tagging import Claimed, Tagger
 from hmas.daemon.tasks import Tasks
 from hmas.engine.clock import Clock, SystemClock
 from hmas.engine.directive import StepModel
@@ -128,12 +132,10 @@ class GatewayApp:
         )
         self._link: GatewayLink | None = None
         self.costs = GatewayCosts(settings, self.pool, self._step_model, self._around.clock)
-        self.perception = Perception(
-            self.costs.predictor(length_predictor(settings.length_model)),
-            classifier=self.learned.classifier,
-            budget_s=settings.tagging_budget_ms / 1000,
-            timer=self._around.timer,
-        )
+        lengths = length_predictor(settings.length_model, settings.length_challenger)
+        self._lengths = lengths if isinstance(lengths, LengthPredictor) else None
+        self.learning = Learning(self.metrics, self._lengths, self.learned.scores)
+        self.perception = self._perception(lengths)
         self._proxy: Proxy | None = None
         self._local = self._routes()
 
@@ -157,6 +159,9 @@ class GatewayApp:
             await self.learned.rehearse()
             tasks.start(self.learned.run(), name="perception's cost")
             self._install_pumps(tasks)
+            if self._lengths is not None and self.settings.length_challenger != OFF:
+                file = ChallengerFile(self.settings.length_challenger, self._lengths)
+                tasks.start(file.run(), name="length challenger")
             tasks.start(health.run(), name="health checks")
             if link is not None:
                 tasks.start(link.run(), name="control link")
@@ -188,6 +193,14 @@ class GatewayApp:
             "/metrics": self._metrics,
             "/version": self._version,
         }
+
+    def _perception(self, lengths: Predictor) -> Perception:
+        return Perception(
+            self.costs.predictor(lengths),
+            classifier=self.learned.classifier,
+            budget_s=self.settings.tagging_budget_ms / 1000,
+            timer=self._around.timer,
+        )
 
     def _install_pumps(self, tasks: Tasks) -> None:
         if self._runtime_dir is None:
@@ -251,13 +264,14 @@ class GatewayApp:
             link,
             clock,
             costs=self.costs,
+            scores=self.learning.scores,
             log_requests=settings.access_log,
         )
         return ProxyParts(
             settings=settings,
             keys=self.keys,
             admission=self.admission,
-            tagger=Tagger(self.perception, self._around.timer),
+            tagger=Tagger(self.perception, self._around.timer, self._claimed()),
             pool=self.pool,
             dispatcher=dispatcher,
             accounting=accounting,
@@ -265,6 +279,10 @@ class GatewayApp:
             link=link,
             clock=clock,
         )
+
+    def _claimed(self) -> Claimed | None:
+        """Where a learned classifier is, claims are what it is scored on."""
+        return None if self.learned.punctual is None else self.learned.claimed
 
     def _sync_metrics(self, link: GatewayLink | None) -> None:
         """What is counted elsewhere on the hot path becomes metrics here."""
@@ -285,6 +303,7 @@ class GatewayApp:
                 metrics.events_dropped: link.dropped if link is not None else 0,
             }
         )
+        self.learning.sync()
 
     def _livez(self) -> web.Response:
         return _json({"status": "alive"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Final
 
-from hmas.controllers.prediction.base import Question
+from hmas.controllers.prediction.base import Prediction, Question
 from hmas.daemon.gateway.engines import Engine
 from hmas.daemon.gateway.usage import Usage, find_usage
 from hmas.engine.events import Outcome, ShedReason
@@ -39,6 +39,7 @@ class Call:
         "model",
         "outcome",
         "path",
+        "prediction",
         "prompt_bytes",
         "request_id",
         "route",
@@ -60,6 +61,7 @@ class Call:
         self.tenant = ""
         self.model = ""
         self.features: RequestFeatures | None = None
+        self.prediction: Prediction | None = None
         self.lesson: Question | None = None
         self.max_output_tokens: int | None = None
         self.prompt_bytes = 0

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from hmas.controllers.perception.accuracy import TaskScores
 from hmas.controllers.perception.chain import Classifier, Guess
 from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.perception.punctual import PunctualClassifier
 from hmas.daemon.gateway.settings import GatewaySettings
+from hmas.engine.features import TaskType
 
 MEASURE_EVERY_S: Final = 0.25
 """Between two measurements of a stage that requests go on without."""
@@ -38,6 +40,9 @@ class LearnedStage:
     """The classifier as perception gets it, and what keeps its cost known.
 
     Without ``is_punctual`` it is asked whatever it costs: for tagging that nobody waits for.
+
+    Attributes:
+        scores: its guesses beside what clients said, a few of them each second.
     """
 
     def __init__(
@@ -47,6 +52,8 @@ class LearnedStage:
         if delay_s > 0:
             classifier = DelayedClassifier(classifier, delay_s)
         self.punctual: PunctualClassifier | None = None
+        self.scores = TaskScores()
+        self._claim: tuple[Prompt, TaskType] | None = None
         self.classifier = classifier
         if classifier is not None and is_punctual:
             self.punctual = PunctualClassifier(classifier, settings.tagging_budget_ms / 1000)
@@ -62,11 +69,18 @@ class LearnedStage:
         if self.punctual is not None:
             await asyncio.to_thread(self.punctual.rehearse)
 
+    def claimed(self, prompt: Prompt, task_type: TaskType) -> None:
+        """A client said the task: the newest prompt is kept until the thread has scored it."""
+        self._claim = (prompt, task_type)
+
     async def run(self) -> None:
-        """Measure it in a thread now and then, while requests go on without it."""
+        """Measure and score it in a thread now and then, while requests go on without it."""
         punctual = self.punctual
         while punctual is not None:
             await asyncio.sleep(MEASURE_EVERY_S)
             prompt = punctual.to_measure()
             if prompt is not None:
                 punctual.measured(await asyncio.to_thread(punctual.measure, prompt))
+            claim, self._claim = self._claim, None
+            if claim is not None:
+                self.scores.add(claim[1], await asyncio.to_thread(punctual.guess, claim[0]))

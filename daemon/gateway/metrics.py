@@ -99,7 +99,8 @@ class GatewayMetrics:
         MultiProcessCollector(merged, str(self._multiprocess_dir))  # type: ignore[no-untyped-call]
         return generate_latest(merged)
 
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+    def counter(self, name: str, text: str, *labels: str) -> Counter:
+        """A counter in this registry; the prefix ``hmas_`` is put before its name."""
         return Counter(f"hmas_{name}", text, labels, registry=self.registry)
 
     def _histogram(
@@ -109,7 +110,8 @@ class GatewayMetrics:
             f"hmas_{name}_seconds", text, labels, registry=self.registry, buckets=buckets
         )
 
-    def _gauge(self, name: str, text: str, mode: str, *labels: str) -> Gauge:
+    def gauge(self, name: str, text: str, mode: str, *labels: str) -> Gauge:
+        """A gauge likewise; ``mode`` says how workers become one value."""
         return Gauge(
             f"hmas_{name}",
             text,
@@ -119,36 +121,36 @@ class GatewayMetrics:
         )
 
     def _make_counters(self) -> None:
-        self.requests = self._counter(
+        self.requests = self.counter(
             "gateway_requests", "Requests answered, by status.", "route", "tenant", "model", "code"
         )
-        self.outcomes = self._counter(
+        self.outcomes = self.counter(
             "requests", "Requests that engines ended, by outcome.", "tenant", "model", "outcome"
         )
-        self.shed = self._counter("gateway_shed", "Requests turned away.", "reason")
-        self.retries = self._counter(
+        self.shed = self.counter("gateway_shed", "Requests turned away.", "reason")
+        self.retries = self.counter(
             "gateway_retries", "Attempts that another one followed.", "engine", "reason"
         )
-        self.prompt_tokens = self._counter("prompt_tokens", "Prompt tokens.", "tenant", "model")
-        self.output_tokens = self._counter("output_tokens", "Output tokens.", "tenant", "model")
-        self.sources = self._counter(
+        self.prompt_tokens = self.counter("prompt_tokens", "Prompt tokens.", "tenant", "model")
+        self.output_tokens = self.counter("output_tokens", "Output tokens.", "tenant", "model")
+        self.sources = self.counter(
             "perception_requests", "Requests by who named their task type.", "source"
         )
-        self.overruns = self._counter("perception_overruns", "Requests over perception's budget.")
-        self.classifier_errors = self._counter(
+        self.overruns = self.counter("perception_overruns", "Requests over perception's budget.")
+        self.classifier_errors = self.counter(
             "perception_classifier_errors", "Failures of the learned classifier."
         )
-        self.classifier_skipped = self._counter(
+        self.classifier_skipped = self.counter(
             "perception_classifier_skipped", "Requests that a slow learned stage was not asked of."
         )
-        self.events_dropped = self._counter("gateway_events_dropped", "Events that were lost.")
-        self.cost_answers = self._counter(
+        self.events_dropped = self.counter("gateway_events_dropped", "Events that were lost.")
+        self.cost_answers = self.counter(
             "cost_predictions", "Requests by who predicted their latencies.", "engine", "source"
         )
-        self.pump_faults = self._counter(
+        self.pump_faults = self.counter(
             "gateway_pump_faults", "Faults after which a pump let everything go.", "engine"
         )
-        self.internal_errors = self._counter("gateway_internal_errors", "Failures of our own.")
+        self.internal_errors = self.counter("gateway_internal_errors", "Failures of our own.")
 
     def _make_histograms(self) -> None:
         labels = ("model", "engine")
@@ -168,26 +170,26 @@ class GatewayMetrics:
         self.tagging = self._histogram("gateway_tagging", "Perception's time.", TAGGING_BUCKETS)
 
     def _make_gauges(self) -> None:
-        self.in_flight = self._gauge(
+        self.in_flight = self.gauge(
             "gateway_in_flight", "Requests that an engine holds.", "livesum", "engine"
         )
-        self.pump_waiting = self._gauge(
+        self.pump_waiting = self.gauge(
             "gateway_pump_waiting", "Requests that a pump holds back.", "livesum", "engine"
         )
-        self.cost_chosen = self._gauge(
+        self.cost_chosen = self.gauge(
             "cost_source_chosen",
             "Workers in which this source predicts the engine's latencies.",
             "livesum",
             "engine",
             "source",
         )
-        self.cost_error = self._gauge(
+        self.cost_error = self.gauge(
             "cost_source_error",
             "Mean |ln(predicted / measured)| of the source's latencies; the worst worker's.",
             "livemax",
             "engine",
             "source",
         )
-        self.engine_up = self._gauge(
+        self.engine_up = self.gauge(
             "gateway_engine_up", "1 while the engine answers.", "livemin", "engine"
         )

@@ -193,6 +193,9 @@ class GatewaySettings(_Frozen):
         cost_model: who predicts TTFT and TPOT where ``hardware`` of an engine is known:
             ``shipped`` with the package, the path of a file, or ``off``; beside it stand the
             step-time model and what was measured, and the smallest error decides per engine.
+        length_challenger: a second length model, the path of a file (or ``shipped``), that is
+            scored on finished requests and takes over when it is clearly better; a new file in
+            its place is read within seconds; ``off``: none.
     """
 
     gateway_id: Name = "gateway0"
@@ -218,6 +221,7 @@ class GatewaySettings(_Frozen):
     classifier: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     length_model: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     cost_model: Annotated[str, Field(min_length=1, max_length=4096)] = "shipped"
+    length_challenger: Annotated[str, Field(min_length=1, max_length=4096)] = "off"
     events_flush_s: Positive = 0.05
     max_buffered_events: Annotated[int, Field(ge=1)] = 20_000
     events_endpoint: str | None = None
@@ -226,7 +230,7 @@ class GatewaySettings(_Frozen):
     access_log: bool = True
     faults: Faults = Faults()
 
-    @field_validator("classifier", "length_model", "cost_model", mode="before")
+    @field_validator("classifier", "length_model", "cost_model", "length_challenger", mode="before")
     @classmethod
     def _off(cls, value: object) -> object:
         """YAML reads a bare ``off`` as false."""
@@ -246,6 +250,8 @@ class GatewaySettings(_Frozen):
                     f"pump_max_running of {engine.engine_id} is {engine.pump_max_running}:"
                     f" give each of the {self.workers} workers at least one"
                 )
+        if self.length_challenger != "off" and self.length_model == "off":
+            raise ValueError("length_challenger has nothing to challenge: set length_model, too")
         if not self.keys and not is_loopback(self.host):
             raise ValueError(
                 f"host {self.host!r} is reachable from other machines, but no keys are"

@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from time import perf_counter
 
-from hmas.controllers.perception.chain import Explained, Perception
+from hmas.controllers.perception.chain import Explained, Perception, Source
 from hmas.controllers.perception.headers import InvalidClaimError, read_claims
-from hmas.controllers.perception.incoming import Incoming
+from hmas.controllers.perception.incoming import Incoming, Prompt
 from hmas.daemon.gateway.body import GENERATES, Body
 from hmas.daemon.gateway.call import Call
 from hmas.daemon.gateway.errors import invalid_field
 from hmas.daemon.gateway.keys import Client
 from hmas.daemon.gateway.lessons import lesson_of
-from hmas.engine.features import RequestFeatures, encode_features
+from hmas.engine.features import RequestFeatures, TaskType, encode_features
+
+Claimed = Callable[[Prompt, TaskType], None]
 
 
 class Tagger:
-    """Runs perception on requests that an engine will schedule; ``timer`` says what it took."""
+    """Runs perception on requests that an engine will schedule; ``timer`` says what it took.
 
-    def __init__(self, perception: Perception, timer: Callable[[], float] = perf_counter) -> None:
+    ``claimed`` gets the prompts whose client said the task, and what it said.
+    """
+
+    def __init__(
+        self,
+        perception: Perception,
+        timer: Callable[[], float] = perf_counter,
+        claimed: Claimed | None = None,
+    ) -> None:
         self._perception = perception
         self._timer = timer
+        self._claimed = claimed
 
     def tag(
         self, call: Call, client: Client, headers: Mapping[str, str], body: Body
@@ -60,6 +71,9 @@ class Tagger:
             )
         )
         call.features = explained.features
+        call.prediction = explained.prediction
+        if self._claimed is not None and explained.source is Source.EXPLICIT:
+            self._claimed(prompt, explained.features.task_type)
         if client.learns:
             call.lesson = lesson_of(explained.features, body, prompt)
         call.tenant = explained.features.tenant

@@ -122,3 +122,17 @@ def test_a_broken_one_is_measured_and_raises_only_to_the_chain() -> None:
     tagger = punctual(inner)
     with pytest.raises(RuntimeError):
         tagger.classify(PROMPT, BUDGET_S)
+
+
+def test_a_guess_off_the_way_takes_its_time_and_failures_are_none() -> None:
+    class Broken:
+        def classify(self, prompt: Prompt, budget_s: float) -> Guess | None:
+            raise RuntimeError("broken")
+
+    class Sure:
+        def classify(self, prompt: Prompt, budget_s: float) -> Guess | None:
+            return Guess(TaskType.QA, 0.9) if prompt.text else None
+
+    assert PunctualClassifier(Broken(), 1.0).guess(Prompt(text="x")) is None
+    assert PunctualClassifier(Sure(), 1.0).guess(Prompt()) is None
+    assert PunctualClassifier(Sure(), 1.0).guess(Prompt(text="x")) is TaskType.QA

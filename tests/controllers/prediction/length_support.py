@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import msgspec
 import numpy as np
 
 from hmas.controllers.perception.incoming import Prompt
@@ -83,6 +84,14 @@ def traffic(count: int, seed: int = 0, *, tools: bool = True) -> list[Example]:
 @cache
 def small_model() -> LengthModel:
     return decode_model(small_file())
+
+
+def off_model(by: float) -> LengthModel:
+    """The small model, but ``by`` too high in log(1 + tokens)."""
+    record = small_model().record
+    median, upper = record.lengths.bias
+    lengths = msgspec.structs.replace(record.lengths, bias=[median + by, upper + by])
+    return LengthModel(msgspec.structs.replace(record, version="off", lengths=lengths))
 
 
 @cache

@@ -69,11 +69,37 @@ def test_the_shipped_cost_model_and_a_bad_file(
     assert str(path) in record.getMessage()
 
 
+def test_a_challenger_is_read_like_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "own.model"
+    path.write_bytes(small_file())
+    predictor = length_predictor("shipped", str(path))
+    assert isinstance(predictor, LengthPredictor)
+    assert predictor.duel.other is not None
+    assert predictor.duel.other.record.licence == "none"
+    assert predictor.model.record == read_model().record
+
+
+@pytest.mark.parametrize("content", [None, b"garbage"])
+def test_a_bad_challenger_is_one_warning_and_no_duel(
+    content: bytes | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "bad.model"
+    if content is not None:
+        path.write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        predictor = length_predictor("shipped", str(path))
+    assert isinstance(predictor, LengthPredictor)
+    assert predictor.duel.other is None
+    [record] = caplog.records
+    assert str(path) in record.getMessage()
+    assert "no duel" in record.getMessage()
+
+
 def test_nothing_heavy_is_imported_to_predict() -> None:
     code = (
         "import sys; import hmas.controllers.prediction.shipped as s;"
-        "s.length_predictor('shipped');"
-        "print([m for m in ('catboost', 'pandas', 'sklearn') if m in sys.modules])"
+        "s.length_predictor('shipped', 'shipped');"
+        "print([m for m in ('catboost', 'pandas', 'sklearn', 'river') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

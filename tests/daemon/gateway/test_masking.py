@@ -104,6 +104,29 @@ def test_the_fault_switch_delays_whatever_is_there() -> None:
     assert slept == [0.05, 0.05]
 
 
+async def test_what_clients_say_is_what_the_classifier_is_scored_on(
+    engine: ScriptedEngine, start: StartGateway
+) -> None:
+    gateway = await start(
+        engine, surroundings=Surroundings(classifier=Sleepy()), tagging_budget_ms=20
+    )
+    learned = gateway.app.learned
+    async with asyncio.timeout(20), aiohttp.ClientSession() as session:
+        for number, claim in enumerate(("QA", "Translation"), 1):
+            said = {"X-Hmas-Task-Type": claim}
+            async with session.post(
+                f"{gateway.url}/v1/completions", json=SILENT, headers=said
+            ) as answer:
+                assert answer.headers["X-Hmas-Task-Type"] == claim
+            while learned.scores.scored < number:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+    found = learned.scores.accuracy()
+    assert found is not None
+    assert (found.requests, found.right, found.unknown) == (2, 0.5, 0.0)
+    gateway.app.learning.sync()
+    assert "hmas_gateway_task_accuracy_ratio 0.5" in gateway.app.metrics.scrape().decode()
+
+
 async def test_without_a_classifier_there_is_nothing_to_measure() -> None:
     stage = LearnedStage(None, GatewaySettings())
     await stage.rehearse()

@@ -121,3 +121,11 @@ def test_yaml_reads_a_bare_off_as_false(given: object, meant: str) -> None:
     assert GatewaySettings.model_validate({"length_model": given}).length_model == meant
     with pytest.raises(ValidationError):
         GatewaySettings.model_validate({"length_model": ""})
+
+
+def test_a_challenger_needs_somebody_to_challenge() -> None:
+    both = {"length_model": "shipped", "length_challenger": "own.model"}
+    assert GatewaySettings.model_validate(both).length_challenger == "own.model"
+    assert GatewaySettings.model_validate({"length_challenger": False}).length_challenger == "off"
+    with pytest.raises(ValidationError, match="set length_model"):
+        GatewaySettings.model_validate({"length_challenger": "own.model"})
