@@ -40,5 +40,5 @@ class AnalyticPredictor:
             self._lengths.predict(question),
             ttft_ms=self._step_model.step_ms(question.prompt_tokens, context, sequences),
             tpot_ms=self._step_model.step_ms(0, context, sequences),
-            latency_source="step model",
+            latency_source="analytic",
         )

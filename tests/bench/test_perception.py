@@ -13,7 +13,7 @@ from hmas.bench.perception.accuracy import accuracy, chain
 from hmas.bench.perception.card import ORIGINS, model_card
 from hmas.bench.perception.left_out import LeftOut, left_out
 from hmas.bench.perception.outcome import Outcome, document, printed, report, targets
-from hmas.bench.perception.speed import Speed, measure, timed
+from hmas.bench.perception.speed import WARM_UP, Speed, measure, timed
 from hmas.bench.perception.train import task_split
 from hmas.controllers.perception.incoming import Incoming, Prompt
 from hmas.controllers.perception.learned import SHIPPED, load
@@ -84,7 +84,7 @@ def test_timing_counts_every_call() -> None:
     found = timed(seen.append, [Prompt(text="a"), Prompt(text="b")], 0.02)
     assert found.requests == 5
     assert found.p50_ms <= found.p98_ms <= found.p99_ms
-    assert len(seen) == 2 + 5 + 2
+    assert len(seen) == WARM_UP + 5 + 2
 
 
 def test_speed_is_measured_in_a_gateway_of_its_own() -> None:

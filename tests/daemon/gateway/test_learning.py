@@ -61,9 +61,9 @@ async def test_predicted_and_actual_side_by_side(
     assert sum(actual.values()) == 4 * 5
     assert sum(predicted.values()) > 0
     assert len(actual) == len(predicted)
-    assert found['hmas_gateway_predictions_total{quantity="ttft",source="step model"}'] == 3
-    assert found['hmas_gateway_predicted_ttft_seconds_total{source="step model"}'] > 0
-    assert found['hmas_gateway_actual_tpot_seconds_total{source="step model"}'] > 0
+    assert found['hmas_gateway_predictions_total{quantity="ttft",source="analytic"}'] == 3
+    assert found['hmas_gateway_predicted_ttft_seconds_total{source="analytic"}'] > 0
+    assert found['hmas_gateway_actual_tpot_seconds_total{source="analytic"}'] > 0
     assert found['hmas_gateway_prediction_window_requests{quantity="length"}'] == 4
     assert found["hmas_gateway_length_mae_tokens"] > 0
     assert "hmas_gateway_length_coverage_ratio" not in found, "no answer had a bound yet"
