@@ -101,7 +101,7 @@ class LengthPredictor:
         known = self._history.predict(
             msgspec.structs.replace(question, hinted_output_tokens=None, max_output_tokens=None)
         )
-        text = read_text(question)
+        text = read_text(question, self.model.models)
         session = self._sessions.numbers(question.tenant, question.session)
         reading = self.model.read(text, session, self._words.own(question.tenant))
         guess = reading.guess

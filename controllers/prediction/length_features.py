@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from math import log, log1p
 from typing import Final, NamedTuple
 from zlib import crc32
@@ -76,8 +77,12 @@ def read_features(question: Question) -> LengthFeatures:
     return LengthFeatures(numbers, buckets, opening)
 
 
-def read_text(question: Question) -> LengthText:
-    """What :func:`read_features` begins with, for a model that hashes as it goes."""
+def read_text(question: Question, models: Container[str] | None = None) -> LengthText:
+    """What :func:`read_features` begins with, for a model that hashes as it goes.
+
+    ``models`` are the names of served models that mean something; others count as not said.
+    None: all do.
+    """
     prompt = question.prompt
     text = prompt.folded
     words = _WORD.findall(text)
@@ -103,10 +108,11 @@ def read_text(question: Question) -> LengthText:
         float(wish.is_long),
         float(text.endswith("?")),
     ]
+    model = question.model if models is None or question.model in models else ""
     opening = "^^" + " ".join(words[:OPENING_WORDS])[:64]
     return LengthText(
         numbers,
-        _said(words, text, question, opening),
+        _said(words, text, f"task={question.task_type}", f"model={model[:64]}", opening),
         crc32(opening.encode("utf-8", "replace")) & (BUCKETS - 1),
     )
 
@@ -116,13 +122,12 @@ def _temperature(given: float | None) -> float:
     return given if given is not None and 0.0 <= given <= 10.0 else UNSAID
 
 
-def _said(words: list[str], text: str, question: Question, opening: str) -> bytes:
-    task = "task=" + question.task_type
+def _said(words: list[str], text: str, task: str, model: str, opening: str) -> bytes:
     said = [
         *words,
         *map("^{} {}".format, words[:EDGE_WORDS], words[1:EDGE_WORDS]),
         opening,
-        "model=" + question.model[:64],
+        model,
         task,
         "end=" + text[-1:],
         task + " ^" + "".join(words[:1]),

@@ -37,7 +37,8 @@ LENGTH_NUMBERS: Final = TOOL_NUMBERS + 1
 class LengthRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in a model file; ``data_hash`` names the rows it was trained on.
 
-    ``knots`` are (raw, probability) pairs of the isotonic calibration of tool calls.
+    ``knots`` are (raw, probability) pairs of the isotonic calibration of tool calls; ``models``
+    the served models in the training rows: another name tells the words nothing.
     """
 
     format: str
@@ -51,6 +52,7 @@ class LengthRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: TreeRecord
     knots: list[tuple[float, float]]
     lengths: TreeRecord
+    models: list[str] = []
 
 
 class LengthGuess(NamedTuple):
@@ -90,6 +92,7 @@ class LengthModel:
         if record.format != FORMAT or not record.knots:
             raise CorruptModelError(f"format {record.format[:40]!r}, not {FORMAT!r}")
         self.record = record
+        self.models = frozenset(record.models)
         knots = np.array(record.knots, dtype=np.float64).T.copy()
         self._arrays = (words, record.words_bias, tools.arrays, knots, lengths.arrays)
 

@@ -105,6 +105,7 @@ def fit_length_model(
         tools=tools,
         knots=knots,
         lengths=lengths,
+        models=sorted({one.question.model for one in examples}),
     )
     metrics = _held_out_metrics(LengthModel(record), examples)
     return encode_model(msgspec.structs.replace(record, metrics=metrics)), metrics

@@ -187,7 +187,7 @@ class GatewaySettings(_Frozen):
         curve_dir: CURVE keys, for endpoints of the control link that start with ``tcp://``.
         tagging_budget_ms: perception's share of a request's latency.
         classifier: the learned model of task types: ``shipped`` with the package, the path of a
-            file, or ``off`` for the rules alone; it costs a first byte up to half a millisecond.
+            file, or ``off`` for the rules alone; it costs a first byte 0.2 ms.
         length_model: who predicts output lengths: ``shipped`` with the package, the path of a
             file, or ``off`` for what finished of late alone; costs as much as ``classifier``.
         cost_model: who predicts TTFT and TPOT where ``hardware`` of an engine is known:

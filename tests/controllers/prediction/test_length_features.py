@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 
 from hmas.controllers.perception.incoming import Prompt
 from hmas.controllers.prediction.base import Question
-from hmas.controllers.prediction.length_features import BUCKETS, NUMBERS, read_features
+from hmas.controllers.prediction.length_features import (
+    BUCKETS,
+    NUMBERS,
+    read_features,
+    read_text,
+)
 from hmas.engine.features import TaskType
 from tests.controllers.prediction.length_support import ask
 
@@ -71,3 +77,11 @@ def test_prompts_of_one_template_share_their_opening() -> None:
 def test_the_work_does_not_grow_with_the_prompt() -> None:
     long = read_features(ask("word salad of many different kinds " * 100_000))
     assert len(long.buckets) < 300
+
+
+def test_a_model_that_means_nothing_counts_as_not_said() -> None:
+    said, unsaid = ask("why"), ask("why")
+    said = msgspec.structs.replace(said, model="gpt-0")
+    unsaid = msgspec.structs.replace(unsaid, model="")
+    assert read_text(said, {"other"}) == read_text(unsaid)
+    assert read_text(said, {"gpt-0"}) == read_text(said) != read_text(unsaid)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import typer
 
@@ -83,3 +86,13 @@ def test_an_unknown_benchmark_lists_those_there_are(hmas: Hmas) -> None:
 
 def test_wrong_usage_is_two(hmas: Hmas) -> None:
     assert hmas("status", "--nonsense").exit_code == 2
+
+
+def test_no_command_pays_for_what_only_others_need() -> None:
+    code = (
+        "import sys, hmas.daemon.cli.main;"
+        "heavy = ('numba', 'openai', 'alembic', 'aiohttp', 'uvicorn', 'catboost', 'streamlit');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
