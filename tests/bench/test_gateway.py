@@ -44,10 +44,10 @@ def measured(target: str, first_ms: float, total_ms: float) -> Measured:
 def test_whole_answers_and_first_bytes_have_a_verdict_each() -> None:
     direct, bare = measured("direct", 5.0, 100.0), measured("aiohttp", 5.8, 100.4)
     held = verdict([direct, bare, measured("gateway", 6.4, 100.6)])
-    assert held["latency_holds"]
+    assert held["whole_answer_holds"]
     assert not held["first_byte_holds"]
     assert (held["added_first_byte_p50_ms"], held["aiohttp_added_first_byte_p50_ms"]) == (1.4, 0.8)
-    assert not verdict([direct, bare, measured("gateway", 5.5, 101.2)])["latency_holds"]
+    assert not verdict([direct, bare, measured("gateway", 5.5, 101.2)])["whole_answer_holds"]
 
 
 def test_a_short_run_reports_everything() -> None:

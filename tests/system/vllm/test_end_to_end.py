@@ -66,28 +66,29 @@ def plane(server: VllmServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
         running.close()
 
 
-def pin(plane: ControlPlane, topology: str) -> None:
-    """Pin it on the command line; the engine itself must say that it runs it."""
+def pin(plane: ControlPlane, topology: str) -> int:
+    """Pin it on the command line; the version with which the engine itself says it runs it."""
     plane.hmas("pin", topology, "--reason", "end-to-end test", "--wait", "30")
 
-    def runs_it() -> bool:
+    def runs_it() -> int | None:
         told = describe(plane.server)
         active = told.active
-        return bool(active and active.topology == topology and not told.lease_expired)
+        is_run = active and active.topology == topology and not told.lease_expired
+        return active.version if active and is_run else None
 
-    eventually(f"the engine runs {topology}", runs_it, 30)
+    return eventually(f"the engine runs {topology}", runs_it, 30)
 
 
-def acknowledged(plane: ControlPlane, after: int) -> dict[str, Any]:
-    """Status of the engine, once it has accepted a directive newer than version ``after``.
+def acknowledged(plane: ControlPlane, version: int) -> dict[str, Any]:
+    """Status of the engine, once the daemon has its ACK for ``version`` or a newer directive.
 
-    Not the newest one: on a slow machine the next is on its way before that is answered.
+    Not for the newest one: on a slow machine the next is on its way before that is answered.
     """
 
     def look() -> dict[str, Any] | None:
         engine: dict[str, Any] = plane.hmas("status")["engines"][0]
         assert engine["directive"]["ack"] != "nack", engine["directive"]["reason"]
-        return engine if (engine["directive"]["active_version"] or 0) > after else None
+        return engine if (engine["directive"]["active_version"] or 0) >= version else None
 
     return eventually("the engine acknowledges", look, 60)
 
@@ -115,14 +116,13 @@ def test_real_vllm_under_load_is_steered_without_losing_or_changing_an_answer(
 
 
 def _switch_through_all(plane: ControlPlane, load: Load) -> None:
-    versions = [0]
+    versions = []
     for topology in PINNED:
         before = load.completed
-        pin(plane, topology)
-        status = acknowledged(plane, after=versions[-1])
+        versions.append(pin(plane, topology))
+        status = acknowledged(plane, versions[-1])
         assert status["topology"] == topology
         assert status["owner"] == "pin"
-        versions.append(status["directive"]["active_version"])
         eventually("requests go on", lambda floor=before: load.completed > floor + 10, 60)
     assert versions == sorted(set(versions)), "every switch was a newer directive"
 
